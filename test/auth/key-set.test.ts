@@ -76,41 +76,29 @@ const RIGHT = /: AUTH_JWKS_URL should be the address that .* has in "jwks_uri"$/
 const reasonAt = (url: URL) =>
   new Promise<string>((resolve) => createKeySet(url, { away: resolve, back: () => {} }));
 
+const NO_KEYS = 'the response is not a set of keys';
+
 test.each<readonly [string, ServedResponse, string]>([
   ['no such page', { status: 404 }, 'the response has the status 404'],
   ['a redirect', { status: 302, fields: [['location', '/login']] }, 'the response has the status 302'],
-  [
-    'a login page',
-    { fields: [['content-type', 'text/html']], body: '<!doctype html>' },
-    'the response is not JSON',
-  ],
-  [
-    'an OpenID configuration',
-    { body: '{"issuer":"https://id.example.com/","jwks_uri":"https://id.example.com/jwks"}' },
-    'the response is not a set of keys',
-  ],
-  ['other JSON', { body: '[]' }, 'the response is not a set of keys'],
-  ['a set whose keys are none', { body: '{"keys":[1]}' }, 'the response is not a set of keys'],
-])(
-  'what is wrong with AUTH_JWKS_URL is said before a token has come: %s',
-  async (_what, response, reason) => {
-    provider.web.serve(response);
-    const told = await reasonAt(provider.jwksUrl);
-    expect(told).toMatch(RIGHT);
-    expect(told.replace(RIGHT, '')).toBe(reason);
-  },
-);
-
-test('what is wrong with AUTH_JWKS_URL is said before a token has come: a provider that fails', async () => {
-  provider.web.serve({ status: 500 });
-  expect(await reasonAt(provider.jwksUrl)).toBe(
-    'the response has the status 500: the identity provider fails',
-  );
+  ['a login page', { body: '<!doctype html>' }, 'the response is not JSON'],
+  ['an OpenID configuration', { body: '{"issuer":"https://id.example.com/"}' }, NO_KEYS],
+  ['other JSON', { body: '[]' }, NO_KEYS],
+  ['a set whose keys are none', { body: '{"keys":[1]}' }, NO_KEYS],
+])('what is wrong with AUTH_JWKS_URL is said before a token comes: %s', async (_what, response, reason) => {
+  provider.web.serve(response);
+  const said = await reasonAt(provider.jwksUrl);
+  expect(said).toMatch(RIGHT);
+  expect(said.replace(RIGHT, '')).toBe(reason);
 });
 
-test.each(['127.0.0.1', 'localhost'])(
-  'what is wrong with AUTH_JWKS_URL is said before a token has come: a rejected connection, at %s',
-  async (host) => {
+test('what is wrong with AUTH_JWKS_URL is said before a token comes: a provider that fails', async () => {
+  provider.web.serve({ status: 500 });
+  const reason = 'the response has the status 500: the identity provider fails';
+  expect(await reasonAt(provider.jwksUrl)).toBe(reason);
+});
+
+test('what is wrong with AUTH_JWKS_URL is said before a token comes: a rejected connection', async () => {
+  for (const host of ['127.0.0.1', 'localhost'])
     expect(await reasonAt(new URL(`http://${host}:${await freePort()}/jwks.json`))).toContain('ECONNREFUSED');
-  },
-);
+});

@@ -3,11 +3,10 @@ import pg from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createTokenVerifier } from '../../src/auth/token-verifier.js';
 import { digestOf } from '../../src/auth/tokens.js';
-import type { Settings } from '../../src/config/settings.js';
 import { UnauthenticatedError } from '../../src/model/errors.js';
 import { whileLocked } from '../support/database.js';
 import { AUDIENCE, ISSUER, startIdentityProvider } from '../support/identity-provider.js';
-import { bearer, createTestToken, serviceOfFile, startServiceForTest } from '../support/service.js';
+import { bearer, serviceOfFile, startServiceForTest } from '../support/service.js';
 
 /** Without a worker, which would query the database, too, while its statements are counted. */
 const service = serviceOfFile({ role: 'api' });
@@ -20,39 +19,29 @@ function unknownToken(): string {
   return `dms_${randomBytes(32).toString('base64url')}`;
 }
 
-async function expiredToken(): Promise<string> {
-  const token = await createTestToken(service.database, {});
-  await service.database.prisma.accessToken.update({
-    where: { digest: digestOf(token) },
-    data: { createdAt: now() - 2n, expiresAt: now() - 1n },
-  });
+async function tokenWith(data: { createdAt?: bigint; expiresAt?: bigint; revokedAt?: bigint }) {
+  const token = await service.createToken();
+  await service.database.prisma.accessToken.update({ where: { digest: digestOf(token) }, data });
   return token;
 }
 
-async function revokedToken(): Promise<string> {
-  const token = await createTestToken(service.database, {});
-  await service.database.prisma.accessToken.update({
-    where: { digest: digestOf(token) },
-    data: { revokedAt: now() },
-  });
-  return token;
-}
+const expiredToken = () => tokenWith({ createdAt: now() - 2n, expiresAt: now() - 1n });
+const revokedToken = () => tokenWith({ revokedAt: now() });
 
-test.each(['/api/v1/domain/example.com', '/api/v1/domain/example.com/dns', '/graphql', '/nothing'])(
-  'unknown, expired and revoked tokens have one answer at %s, byte for byte, headers included',
-  async (path) => {
-    const answers = [];
-    for (const token of [unknownToken(), await expiredToken(), await revokedToken()]) {
-      const headers = { ...bearer(token), 'x-request-id': 'same' };
-      const response = await fetch(`${service.url}${path}`, { headers });
-      const fields = [...response.headers].filter(([name]) => name !== 'date');
-      answers.push({ status: response.status, fields, body: await response.text() });
-    }
-    expect(answers[0]?.status).toBe(401);
-    expect(answers[1]).toEqual(answers[0]);
-    expect(answers[2]).toEqual(answers[0]);
-  },
-);
+const PATHS = ['/api/v1/domain/example.com', '/api/v1/domain/example.com/dns', '/graphql', '/nothing'];
+
+test.each(PATHS)('unknown, expired and revoked tokens have one answer, to the byte: %s', async (path) => {
+  const answers = [];
+  for (const token of [unknownToken(), await expiredToken(), await revokedToken()]) {
+    const headers = { ...bearer(token), 'x-request-id': 'same' };
+    const response = await service.fetch(path, { headers });
+    const fields = [...response.headers].filter(([name]) => name !== 'date');
+    answers.push({ status: response.status, fields, body: await response.text() });
+  }
+  expect(answers[0]?.status).toBe(401);
+  expect(answers[1]).toEqual(answers[0]);
+  expect(answers[2]).toEqual(answers[0]);
+});
 
 test('unknown, expired and revoked tokens are looked up by the same statement, which finds no row, each time', async () => {
   const verify = createTokenVerifier(service.database.prisma, now);
@@ -66,9 +55,8 @@ test('unknown, expired and revoked tokens are looked up by the same statement, w
         text: String(Reflect.get(Object(query), 'text')),
         values: Reflect.get(Object(query), 'values'),
       }));
-      const again = await Promise.all(
-        asked.map(({ text, values }) => service.database.pool.query(text, values)),
-      );
+      const { pool } = service.database;
+      const again = await Promise.all(asked.map(({ text, values }) => pool.query(text, values)));
       seen.push({ statements: asked.map(({ text }) => text), rows: again.map(({ rows }) => rows) });
     }
   }
@@ -78,32 +66,16 @@ test('unknown, expired and revoked tokens are looked up by the same statement, w
   for (const each of seen) expect(each).toEqual(seen[0]);
 });
 
-/** A service that takes so many failures from an address. */
-async function startPatient(failures: number, settings: Partial<Settings> = {}) {
-  const rateLimits = { anonymous: failures, token: 1_000_000 };
-  const patient = await startServiceForTest({
-    database: service.database,
-    role: 'api',
-    rateLimits,
-    ...settings,
-  });
-  return async (token: string) => {
-    const response = await fetch(`${patient.url}/api/v1/domain/example.com/dns`, { headers: bearer(token) });
-    await response.text();
-    return response.status;
-  };
-}
-
 test('a flood of tokens that are not valid leaves nothing behind: they are as new each time, and valid ones stay known', async () => {
   const provider = await startIdentityProvider();
   onTestFinished(() => provider.web.close());
-  const ask = await startPatient(150, {
-    auth: {
-      provider: { jwksUrl: provider.jwksUrl, issuer: ISSUER, audience: AUDIENCE },
-      required: 'scopes',
-    },
-  });
-  const valid = [await createTestToken(service.database, {}), await provider.sign()];
+  const { database } = service;
+  const trusted = { jwksUrl: provider.jwksUrl, issuer: ISSUER, audience: AUDIENCE };
+  const auth = { provider: trusted, required: 'scopes' } as const;
+  const rateLimits = { anonymous: 150, token: 1_000_000 };
+  const { rest } = await startServiceForTest({ database, role: 'api', rateLimits, auth });
+  const ask = async (token: string) => (await rest('/domain/example.com/dns', bearer(token))).status;
+  const valid = [await service.createToken(), await provider.sign()];
   for (const token of valid) expect(await ask(token)).toBe(404);
   const flood = Array.from({ length: 150 }, (_, index) =>
     index % 2 === 0 ? unknownToken() : unsigned(index),

@@ -1,41 +1,23 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createRecorder } from '../../src/recorder/recorder.js';
-import { startDms } from '../journeys/dms-command.js';
-import { openTestDatabase, type TestDatabase } from '../support/database.js';
-import { observation } from '../support/observations.js';
+import { expect, test } from 'vitest';
+import { runDms } from '../journeys/dms-command.js';
+import { databaseOfFile } from '../support/database.js';
 import { insertDomain } from '../support/rows.js';
-import { bearer, startTestService, type TestService } from '../support/service.js';
+import { bearer, serviceOfFile } from '../support/service.js';
 
-let database: TestDatabase;
-let services: TestService[];
+const database = databaseOfFile(({ pool }) => insertDomain(pool, { name: 'example.com' }));
+const service = serviceOfFile(() => ({ database }));
+const other = serviceOfFile(() => ({ database }));
 
-beforeAll(async () => {
-  database = await openTestDatabase();
-  await insertDomain(database.pool, { name: 'example.com' });
-  services = [await startTestService({ database }), await startTestService({ database })];
-});
-afterAll(async () => {
-  for (const service of services) await service.stop();
-  await database.close();
-});
+const dms = (command: string) => runDms(command.split(' '), database.environment);
 
 test('a token that one process makes works in others at once, and within five seconds of its revocation nowhere', async () => {
-  const made = await startDms(
-    ['token', 'create', '--name', 'probe', '--scope', 'dns:read'],
-    database.environment,
-  ).result;
-  const token = made.stdout.trim();
-  const statuses = () =>
-    Promise.all(
-      services.map(
-        async ({ url }) =>
-          (await fetch(`${url}/api/v1/domain/example.com/dns`, { headers: bearer(token) })).status,
-      ),
-    );
+  const { stdout } = await dms('token create --name probe --scope dns:read');
+  const ask = async ({ rest }: typeof service) =>
+    (await rest('/domain/example.com/dns', bearer(stdout.trim()))).status;
+  const statuses = () => Promise.all([service, other].map(ask));
   expect(await statuses()).toEqual([200, 200]);
   expect(await statuses()).toEqual([200, 200]);
-  const revoked = await startDms(['token', 'revoke', 'probe'], database.environment).result;
-  expect([revoked.code, revoked.stdout]).toEqual([0, 'revoked probe\n']);
+  expect(await dms('token revoke probe')).toMatchObject({ code: 0, stdout: 'revoked probe\n' });
   const end = performance.now() + 5_000;
   let begun = performance.now();
   const next = () => {
@@ -50,19 +32,14 @@ test('a token that one process makes works in others at once, and within five se
 });
 
 test('a stream that is open gives nothing once its token is revoked: it ends, and says why', async () => {
-  const [service] = services;
-  const made = await startDms(
-    ['token', 'create', '--name', 'listener', '--scope', 'search:read'],
-    database.environment,
-  ).result;
-  const url = `${service?.url}/api/v1/changes`;
-  const headers = { ...bearer(made.stdout.trim()), accept: 'text/event-stream' };
-  const stream = await fetch(url, { headers });
+  const { stdout } = await dms('token create --name listener --scope search:read');
+  const headers = { ...bearer(stdout.trim()), accept: 'text/event-stream' };
+  const ask = () => service.fetch('/api/v1/changes', { headers });
+  const stream = await ask();
   expect(stream.status).toBe(200);
-  await startDms(['token', 'revoke', 'listener'], database.environment).result;
-  await expect.poll(async () => (await fetch(url, { headers })).status, { timeout: 10_000 }).toBe(401);
-  const line = observation({ domain: 'later.example', at: 1, records: ['192.0.2.1'] });
-  await createRecorder(database.pool).record([line]);
+  await dms('token revoke listener');
+  await expect.poll(async () => (await ask()).status, { timeout: 10_000 }).toBe(401);
+  await service.record({ domain: 'later.example', at: 1, records: ['192.0.2.1'] });
   const text = await stream.text();
   expect(text).not.toContain('later.example');
   expect(text).toMatch(/event: end\ndata: .*"code":"UNAUTHENTICATED"/);

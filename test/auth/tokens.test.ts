@@ -1,27 +1,20 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { createAuthentication } from '../../src/auth/authenticate.js';
 import { createTokenVerifier } from '../../src/auth/token-verifier.js';
 import { createToken, listTokens, revokeToken } from '../../src/auth/tokens.js';
 import { OperationError, UnauthenticatedError } from '../../src/model/errors.js';
-import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
+import { databaseOfFile, emptyTestDatabase } from '../support/database.js';
 import { createTestToken } from '../support/service.js';
 
-let database: TestDatabase;
-
-beforeAll(async () => {
-  database = await openTestDatabase();
-});
+const database = databaseOfFile();
 beforeEach(() => emptyTestDatabase(database));
-afterAll(() => database.close());
 
 const NOW = 1_709_288_430_123_456n;
 const MINUTE = 60_000_000n;
 const NEW = { name: 'a', scopes: ['dns:read'], createdAt: NOW, expiresAt: null } as const;
 
 /** A verifier whose clock the test sets. */
-function verifierAt(time: { now: bigint }) {
-  return createTokenVerifier(database.prisma, () => time.now);
-}
+const verifierAt = (time: { now: bigint }) => createTokenVerifier(database.prisma, () => time.now);
 
 test('a token is dms_ and 256 random bits in base64url', async () => {
   const tokens = [];
@@ -73,10 +66,8 @@ test('a token keeps the time of its first revocation', async () => {
 
 test('a verifier knows a valid token at once, with its scopes and a budget of its own', async () => {
   const verify = verifierAt({ now: NOW });
-  const [one, other] = [
-    await createTestToken(database, { scopes: ['dns:read', 'headers:read'] }),
-    await createTestToken(database, {}),
-  ];
+  const one = await createTestToken(database, { scopes: ['dns:read', 'headers:read'] });
+  const other = await createTestToken(database, {});
   const viewer = await verify(one);
   expect(viewer).toMatchObject({ kind: 'token', scopes: new Set(['dns:read', 'headers:read']) });
   const key = Reflect.get(Object(viewer), 'rateLimitKey');
@@ -86,13 +77,8 @@ test('a verifier knows a valid token at once, with its scopes and a budget of it
 });
 
 test.each([
-  '',
-  'dms_',
-  'x',
-  `dms_${'a'.repeat(42)}`,
-  `dms_${'a'.repeat(44)}`,
-  `DMS_${'a'.repeat(43)}`,
-  `dms_${'a'.repeat(43)}`,
+  ...['', 'dms_', 'x', `dms_${'a'.repeat(42)}`, `dms_${'a'.repeat(44)}`],
+  ...[`DMS_${'a'.repeat(43)}`, `dms_${'a'.repeat(43)}`],
 ])('a verifier rejects %j, which is none', async (text) => {
   await expect(verifierAt({ now: NOW })(text)).rejects.toThrow(UnauthenticatedError);
 });
@@ -129,32 +115,21 @@ test('the last use of a token is noted once a minute at most, whichever process 
   expect(await lastUsed()).toBe(NOW + MINUTE);
 });
 
-const authenticate = () =>
-  createAuthentication({
-    tokens: verifierAt({ now: NOW }),
-    anonymousScopes: new Set(['search:read'] as const),
-  });
+const anonymousScopes = new Set(['search:read'] as const);
+const authenticate = () => createAuthentication({ tokens: verifierAt({ now: NOW }), anonymousScopes });
 
 test('authentication without a header gives an anonymous viewer, counted by address', async () => {
-  expect(await authenticate()(undefined, '192.0.2.1')).toEqual({
-    kind: 'anonymous',
-    rateLimitKey: '192.0.2.1',
-    scopes: new Set(['search:read']),
-    needsToken: false,
-  });
+  const viewer = { kind: 'anonymous', rateLimitKey: '192.0.2.1', scopes: anonymousScopes, needsToken: false };
+  expect(await authenticate()(undefined, '192.0.2.1')).toEqual(viewer);
 });
 
-test.each(['Bearer', 'bearer', 'BEARER  '])(
-  'authentication takes the scheme in any case: %s',
-  async (scheme) => {
-    const token = await createToken(database.prisma, NEW);
-    expect(await authenticate()(`${scheme} ${token} `, '192.0.2.1')).toMatchObject({ kind: 'token' });
-  },
-);
+test.each(['Bearer', 'bearer', 'BEARER  '])('authentication takes a scheme in any case: %s', async (name) => {
+  const token = await createToken(database.prisma, NEW);
+  expect(await authenticate()(`${name} ${token} `, '192.0.2.1')).toMatchObject({ kind: 'token' });
+});
 
 test.each([
   ['', false],
-  ['Bearer', false],
   ['Bearer ', false],
   ['Basic x', false],
   ['Basic dQ==', false],
@@ -166,14 +141,9 @@ test.each([
   ['Bearer $TOKEN', true],
   [`Bearer "dms_${'a'.repeat(43)}"`, true],
   [`Bearer dms_${'a'.repeat(43)} x`, true],
-])(
-  'authentication says how to send a token where none is sent so: %j (a token of the scheme: %s)',
-  async (sent, hasToken) => {
-    await expect(authenticate()(sent, '192.0.2.1')).rejects.toThrow(
-      new UnauthenticatedError(
-        'The header Authorization must be "Authorization: Bearer <token>", with a token in the place of <token>.',
-        hasToken,
-      ),
-    );
-  },
-);
+])('authentication says how to send a token in the place of %j (a token: %s)', async (sent, hasToken) => {
+  const message =
+    'The header Authorization must be "Authorization: Bearer <token>", with a token in the place of <token>.';
+  const error = new UnauthenticatedError(message, hasToken);
+  await expect(authenticate()(sent, '192.0.2.1')).rejects.toThrow(error);
+});

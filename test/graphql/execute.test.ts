@@ -1,21 +1,18 @@
 import { type ExecutionResult, execute, parse } from 'graphql';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { GraphqlExecutor } from '../../src/graphql/execute.js';
 import { PublicError } from '../../src/model/errors.js';
-import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { databaseOfFile } from '../support/database.js';
 import { EVERY_FIELD } from '../support/every-field.js';
 import { EVERYTHING, insertEverything } from '../support/every-record-type.js';
 import { anonymous, callerOf, executeFreely, openExecutor, withToken } from '../support/graphql-executor.js';
 
-let database: TestDatabase;
 let executor: GraphqlExecutor;
 
-beforeAll(async () => {
-  database = await openTestDatabase();
-  executor = openExecutor(database);
-  await insertEverything(database.pool);
+const database = databaseOfFile(async (opened) => {
+  executor = openExecutor(opened);
+  await insertEverything(opened.pool);
 });
-afterAll(() => database.close());
 
 const HISTORY = `query ($name: String!) { domain(name: $name) { ${EVERY_FIELD} } }`;
 const LIST = `query ($types: [String!]) { domain(name: "${EVERYTHING}") { dnsRecords(types: $types) { __typename } } }`;

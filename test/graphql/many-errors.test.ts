@@ -1,7 +1,6 @@
 import { buildSchema, parse, validate } from 'graphql';
 import { expect, test, vi } from 'vitest';
 import { locateErrors } from '../../src/graphql/plugin.js';
-import { askGraphql } from '../support/ask.js';
 import { insertDomain } from '../support/rows.js';
 import { serviceOfFile } from '../support/service.js';
 
@@ -10,8 +9,6 @@ const DOMAINS = Array.from({ length: 20 }, (_, at) => `d${at}.example`);
 const service = serviceOfFile({ role: 'api' }, async ({ database }) => {
   for (const name of DOMAINS) await insertDomain(database.pool, { name });
 });
-
-const ask = (query: string, variables: object = {}) => askGraphql(service, query, variables);
 
 /** Aliases of a field that fails for each domain, with many line ends between them. */
 function failing(count: number, field: string): string {
@@ -40,31 +37,28 @@ async function countReads(text: string, work: () => Promise<unknown>): Promise<n
 test.each([
   ['by graphql-js', `domains(names: ${JSON.stringify(DOMAINS.slice(0, 3))})`, 300],
   ['compiled', 'domain(name: "d0.example")', 100],
-])(
-  'errors of an operation have their path and no location, for which the lines of a long text were counted again: executed %s',
-  async (_how, parent, count) => {
-    const query = `query ($from: Timestamp!, $to: Timestamp!) { ${parent} { ${failing(100, DIFF)} } }`;
-    const reads = await countReads(query, async () => {
-      for (const _time of [1, 2, 3]) {
-        const { status, errors } = await ask(query, REVERSED);
-        expect([status, errors.length]).toEqual([200, count]);
-        for (const error of errors) {
-          expect(error).toEqual({
-            message: expect.stringContaining('is later than'),
-            path: expect.arrayContaining([expect.stringMatching(/^a\d+$/)]),
-            extensions: { code: 'INVALID_PARAMETER' },
-          });
-        }
+])('errors have their path, and no location, for which lines are read: %s', async (_how, parent, count) => {
+  const query = `query ($from: Timestamp!, $to: Timestamp!) { ${parent} { ${failing(100, DIFF)} } }`;
+  const reads = await countReads(query, async () => {
+    for (const _time of [1, 2, 3]) {
+      const { status, errors } = await service.graphql(query, REVERSED);
+      expect([status, errors.length]).toEqual([200, count]);
+      for (const error of errors) {
+        expect(error).toEqual({
+          message: expect.stringContaining('is later than'),
+          path: expect.arrayContaining([expect.stringMatching(/^a\d+$/)]),
+          extensions: { code: 'INVALID_PARAMETER' },
+        });
       }
-    });
-    expect(reads).toBe(0);
-  },
-);
+    }
+  });
+  expect(reads).toBe(0);
+});
 
 test('errors of an invalid document have their locations, and its lines are not counted for each', async () => {
   const query = `query ($from: Int) { domain(name: "d0.example") { ${failing(40, 'nothing')} } }`;
   const reads = await countReads(query, async () => {
-    const { status, errors } = await ask(query);
+    const { status, errors } = await service.graphql(query);
     expect([status, errors[1].locations]).toEqual([400, [{ line: 11, column: 1 }]]);
   });
   expect(reads).toBe(0);
@@ -93,12 +87,14 @@ test('more errors than can be told are one, without the data beside them', async
   const query = `query ($from: Timestamp!, $to: Timestamp!) {
     domains(names: ${JSON.stringify(DOMAINS)}) { ${failing(126, DIFF)} } }`;
   const message = 'The response has more than 2500 errors. Ask for less in one request.';
-  for (const { status, data, errors } of await Promise.all([1, 2, 3].map(() => ask(query, REVERSED))))
+  for (const { status, data, errors } of await Promise.all(
+    [1, 2, 3].map(() => service.graphql(query, REVERSED)),
+  ))
     expect([status, data, errors]).toEqual([200, null, [{ message, extensions: { code: 'TOO_LARGE' } }]]);
 });
 
 test('a text that is no GraphQL is rejected with the place of the first error', async () => {
-  const { status, errors } = await ask('{\n  domain(');
+  const { status, errors } = await service.graphql('{\n  domain(');
   expect([status, errors]).toMatchObject([400, [{ locations: [{ line: 2, column: 10 }] }]]);
 });
 
@@ -112,7 +108,7 @@ test.each([
 ])('a search is answered at once however long a text is given as %s', async (_what, kind, where, message) => {
   const field = kind === 'DnsRecord' ? 'dnsRecords' : 'httpHeaders';
   const query = `query ($where: ${kind}Filter!) { ${field}(where: $where) { nodes { __typename } } }`;
-  const { status, errors = [] } = await ask(query, { where });
+  const { status, errors = [] } = await service.graphql(query, { where });
   const messages = errors.map((error: { message: string }) => error.message);
   expect([status, messages]).toEqual([200, message === undefined ? [] : [expect.stringContaining(message)]]);
 });

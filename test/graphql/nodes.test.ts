@@ -1,33 +1,24 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { forget } from '../../src/recorder/forget.js';
-import { createRecorder } from '../../src/recorder/recorder.js';
-import { askGraphql } from '../support/ask.js';
 import { EVERYTHING, insertEverything } from '../support/every-record-type.js';
-import { observation, timeText } from '../support/observations.js';
+import { timeText } from '../support/observations.js';
 import { FIRST_SEEN } from '../support/rows.js';
 import { serviceOfFile } from '../support/service.js';
 
-const ADDRESS_OF_DIFF = ['192.0.2.1'];
-
-const service = serviceOfFile({}, async ({ database }) => {
+const service = serviceOfFile({}, async ({ database, record }) => {
   await insertEverything(database.pool);
   await database.pool.query(
     `UPDATE domain SET http_first = ${FIRST_SEEN}, http_latest = last_update, http_digest = ''`,
   );
-  await createRecorder(database.pool).record([
-    observation({
-      domain: 'example.com',
-      at: 1,
-      records: ['192.0.2.1', '192.0.2.2'],
-      headers: { server: 'a' },
-    }),
-    observation({ domain: 'example.com', at: 2, records: ['192.0.2.2'], headers: { server: 'b' } }),
-    observation({ domain: 'example.com', at: 3, records: ['192.0.2.2', '192.0.2.1'], headers: {} }),
-  ]);
+  await record(
+    { at: 1, records: ['192.0.2.1', '192.0.2.2'], headers: { server: 'a' } },
+    { at: 2, records: ['192.0.2.2'], headers: { server: 'b' } },
+    { at: 3, records: ['192.0.2.2', '192.0.2.1'], headers: {} },
+  );
 });
 
-const send = (query: string, variables = {}) => askGraphql(service, query, variables);
+const send = (query: string, variables = {}) => service.graphql(query, variables);
 
 async function ask(query: string, variables = {}) {
   const { data, errors } = await send(query, variables);
@@ -72,14 +63,11 @@ test.each([
   [EVERYTHING, '2024-03-01T10:20:36.123456Z'],
   ['example.com', null],
   ['example.com', AT],
-])(
-  'the id of each record, header and change of %s at %s is its own, and node() gives the same by it',
-  async (name, at) => {
-    const nodes = await nodesOf(name, at);
-    for (const node of nodes) expect(await nodeOf(node.id)).toEqual(node);
-    expect(new Set(nodes.map(({ id }) => id)).size).toBe(nodes.length);
-  },
-);
+])('each record, header and change of %s at %s has its own id, by which it is a node', async (name, at) => {
+  const nodes = await nodesOf(name, at);
+  for (const node of nodes) expect(await nodeOf(node.id)).toEqual(node);
+  expect(new Set(nodes.map(({ id }) => id)).size).toBe(nodes.length);
+});
 
 test('an id of the past is another than that of the present, and the same however it is asked for', async () => {
   const idsOf = async (at: string | null) => (await nodesOf('example.com', at)).map(({ id }) => id);
@@ -115,11 +103,12 @@ test('the id of a match, a difference and a change of the feed is that of the re
 });
 
 test('an id has one content: a record of a difference was last seen as it was at that time', async () => {
-  await createRecorder(service.database.pool).record([
-    observation({ domain: 'diff.example', at: 1, types: ['A'], records: ADDRESS_OF_DIFF }),
-    observation({ domain: 'diff.example', at: 2, records: ADDRESS_OF_DIFF }),
-    observation({ domain: 'diff.example', at: 5, types: ['A'], records: ADDRESS_OF_DIFF }),
-  ]);
+  const look = { domain: 'diff.example', records: ['192.0.2.1'] };
+  await service.record(
+    { ...look, at: 1, types: ['A'] },
+    { ...look, at: 2 },
+    { ...look, at: 5, types: ['A'] },
+  );
   const { data } = await send(
     `query ($from: Timestamp!, $to: Timestamp!) {
       then: domain(name: "diff.example", at: $to) { dnsRecords { ... on ARecord { id lastSeen } } }
@@ -132,31 +121,24 @@ test('an id has one content: a record of a difference was last seen as it was at
 });
 
 test('the node of an id of what is not there any more is null', async () => {
-  await createRecorder(service.database.pool).record([
-    observation({ domain: 'gone.example', at: 1, records: ['192.0.2.1'], headers: { server: 'a' } }),
-  ]);
+  await service.record({ domain: 'gone.example', at: 1, records: ['192.0.2.1'], headers: { server: 'a' } });
   const nodes = await nodesOf('gone.example');
   expect(nodes).toHaveLength(5);
   await forget(service.database, ['gone.example']);
   for (const { id } of nodes) expect(await nodeOf(id)).toBeNull();
   const neverGiven = ['c\nexample.com\n\nMOVED\n1704067201000000\nserver', 'h\nexample.com\n\nserver\netag'];
-  for (const text of neverGiven) expect(await nodeOf(Buffer.from(text).toString('base64url'))).toBeNull();
+  for (const text of neverGiven) expect(await nodeOf(idOf(text))).toBeNull();
 });
 
+const idOf = (text: string) => Buffer.from(text).toString('base64url');
+
 test.each([
-  ['', 'x', '!', 'RA', 'ZA', 'ZApleGFtcGxlLmNvbQ==', 'Ug', `${'A'.repeat(10_000)}`],
-  [
-    'd\nEXAMPLE.com\n',
-    'd\nexample.com\n07',
-    'r\nexample.com\n\nx\nA\ny',
-    'c\nexample.com\n\nDNS_RECORD_ADDED\nx',
-    'h\nexample.com\n\n\0',
-  ].map((text) => Buffer.from(text).toString('base64url')),
-])('an id that is none is the error INVALID_PARAMETER', async (...ids) => {
-  for (const id of ids) {
-    const { data, errors } = await send(NODE, { id });
-    expect([id, data?.node, errors?.[0]?.extensions.code]).toEqual([id, null, 'INVALID_PARAMETER']);
-  }
+  ...['', 'x', '!', 'RA', 'ZA', 'ZApleGFtcGxlLmNvbQ==', 'Ug', 'A'.repeat(10_000)],
+  ...['d\nEXAMPLE.com\n', 'd\nexample.com\n07', 'r\nexample.com\n\nx\nA\ny'].map(idOf),
+  ...['c\nexample.com\n\nDNS_RECORD_ADDED\nx', 'h\nexample.com\n\n\0'].map(idOf),
+])('an id that is none is the error INVALID_PARAMETER: %s', async (id) => {
+  const { data, errors } = await send(NODE, { id });
+  expect([data?.node, errors?.[0]?.extensions.code]).toEqual([null, 'INVALID_PARAMETER']);
 });
 
 test('an id made of anything gives what has it, null, or the error INVALID_PARAMETER', async () => {
@@ -168,21 +150,17 @@ test('an id made of anything gives what has it, null, or the error INVALID_PARAM
     fc.constantFrom('A', 'server', 'DNS_RECORD_ADDED', 'HEADER_UPDATED', 'HISTORY_EXTENDED', ''),
     fc.string({ unit: 'binary', maxLength: 5 }),
   );
-  const parts = fc.tuple(
-    fc.constantFrom('d', 'r', 'h', 'c'),
-    fc.constant('example.com'),
-    fc.oneof(fc.constant(''), number),
-    fc.array(fc.oneof(number, word), { maxLength: 5 }),
-  );
-  const property = fc.asyncProperty(fc.array(parts, { minLength: 20, maxLength: 20 }), async (all) => {
-    const ids = all.map(([kind, domain, at, key]) =>
-      Buffer.from([kind, domain, at, ...key].join('\n')).toString('base64url'),
-    );
-    const fields = ids.map((id, place) => `n${place}: node(id: "${id}") { id }`);
+  const kind = fc.constantFrom('d', 'r', 'h', 'c');
+  const time = fc.oneof(fc.constant(''), number);
+  const id = fc
+    .tuple(kind, time, fc.array(fc.oneof(number, word), { maxLength: 5 }))
+    .map(([letter, at, key]) => idOf([letter, 'example.com', at, ...key].join('\n')));
+  const property = fc.asyncProperty(fc.array(id, { minLength: 20, maxLength: 20 }), async (ids) => {
+    const fields = ids.map((each, place) => `n${place}: node(id: "${each}") { id }`);
     const { data, errors = [] } = await send(`{ ${fields.join(' ')} }`);
     const codes = errors.map((error: { extensions: { code: string } }) => error.extensions.code);
     expect(new Set([...codes, 'INVALID_PARAMETER'])).toEqual(new Set(['INVALID_PARAMETER']));
-    for (const [place, id] of ids.entries()) expect([null, id]).toContain(data[`n${place}`]?.id ?? null);
+    for (const [place, each] of ids.entries()) expect([null, each]).toContain(data[`n${place}`]?.id ?? null);
   });
   await fc.assert(property, { numRuns: 10 });
 });

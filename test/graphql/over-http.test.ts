@@ -2,7 +2,7 @@ import { METHODS } from 'node:http';
 import { getIntrospectionQuery } from 'graphql';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { readSettings } from '../../src/config/env.js';
-import { askGraphql, graphqlRequest } from '../support/ask.js';
+import { graphqlRequest } from '../support/ask.js';
 import { askRaw } from '../support/documented-fetch.js';
 import { insertDnsRecords, insertDomain } from '../support/rows.js';
 import { serviceOfFile, startServiceForTest } from '../support/service.js';
@@ -11,21 +11,15 @@ const service = serviceOfFile({ role: 'api' }, async ({ database }) => {
   await insertDomain(database.pool, { name: 'a.example' });
   await insertDnsRecords(database.pool, 'a.example', [{ type: 'A', rdata: { ip: '192.0.2.1' } }]);
 });
-/** The same without introspection. */
-const hidden = serviceOfFile(() => {
-  const graphql = { ...readSettings({}).graphql, introspection: false };
-  return { database: service.database, role: 'api', graphql };
-});
+const graphql = { ...readSettings({}).graphql, introspection: false };
+const hidden = serviceOfFile(() => ({ database: service.database, role: 'api', graphql }));
 
 const NAME = 'query Name($name: String!) { domain(name: $name) { name } }';
 const JSON_UTF_8 = 'application/json; charset=utf-8';
 
-const post = (query: string, variables: object = {}, headers: Record<string, string> = {}) =>
-  askGraphql(service, query, variables, headers);
-
 /** Sends something else than a well-formed POST. */
 async function send(init: RequestInit, query: Record<string, string> = {}) {
-  const response = await fetch(`${service.url}/graphql?${new URLSearchParams(query)}`, init);
+  const response = await service.fetch(`/graphql?${new URLSearchParams(query)}`, init);
   const text = await response.text();
   const { status, headers } = response;
   return { status, headers, text, body: text === '' ? undefined : JSON.parse(text) };
@@ -38,7 +32,7 @@ const postBody = (body: string, type = 'application/json', headers = {}) =>
 const failures = () => service.logged.filter(({ level }) => level === 'error');
 
 test('a request is answered by POST', async () => {
-  const { status, fields, text } = await post(NAME, { name: 'A.example.' });
+  const { status, fields, text } = await service.graphql(NAME, { name: 'A.example.' });
   expect([status, fields.get('content-type')]).toEqual([200, JSON_UTF_8]);
   expect(text).toBe('{"data":{"domain":{"name":"a.example"}},"extensions":{"cost":1}}\n');
 });
@@ -46,12 +40,8 @@ test('a request is answered by POST', async () => {
 test('a request is answered by GET, but not to a page of another site', async () => {
   const query = { query: NAME, variables: '{"name":"a.example"}' };
   const get = (headers: Record<string, string> = {}) => send({ headers }, query);
-  for (const headers of [
-    {},
-    { 'sec-fetch-site': 'none' },
-    { 'sec-fetch-site': 'same-origin' },
-    { 'content-type': 'application/json' },
-  ])
+  const sites = ['none', 'same-origin'].map((site) => ({ 'sec-fetch-site': site }));
+  for (const headers of [{}, ...sites, { 'content-type': 'application/json' }])
     expect((await get(headers)).body.data).toEqual({ domain: { name: 'a.example' } });
   for (const site of ['same-site', 'cross-site']) {
     const { status, body } = await get({ 'sec-fetch-site': site });
@@ -76,10 +66,8 @@ test('a request is answered by HEAD as by GET, without the body', async () => {
 
 /** Fragments that spread each other: 2 to the power of 30 selections in a few hundred characters. */
 function fragmentBomb(): string {
-  const fragments = Array.from(
-    { length: 30 },
-    (_, at) => `fragment F${at} on Domain { changes { nodes { domain { ...F${at + 1} } } } }`,
-  );
+  const spread = (at: number) => `changes { nodes { domain { ...F${at} } } }`;
+  const fragments = Array.from({ length: 30 }, (_, at) => `fragment F${at} on Domain { ${spread(at + 1)} }`);
   return `{ domain(name: "a.example") { ...F0 } } ${fragments.join(' ')} fragment F30 on Domain { name }`;
 }
 
@@ -100,14 +88,11 @@ test.each<[number, string, string, object]>([
   [400, 'QUERY_TOO_COMPLEX', nested(1_500), {}],
   [400, 'QUERY_TOO_COMPLEX', nested(6_500), {}],
   [200, 'INVALID_DOMAIN', NAME, { name: '-' }],
-])(
-  '%d %s is told for an operation that is at fault, and is no failure of the service',
-  async (status, code, query, variables) => {
-    const response = await post(query, variables);
-    expect([response.status, response.errors]).toMatchObject([status, [{ extensions: { code } }]]);
-    expect(failures()).toEqual([]);
-  },
-);
+])('%d %s is told for a wrong operation, and is no inner failure', async (status, code, query, variables) => {
+  const response = await service.graphql(query, variables);
+  expect([response.status, response.errors]).toMatchObject([status, [{ extensions: { code } }]]);
+  expect(failures()).toEqual([]);
+});
 
 const LARGE = JSON.stringify({ query: ' '.repeat(600_000) });
 
@@ -121,20 +106,15 @@ test.each([
   [400, 'BAD_REQUEST', 'queries must be strings', 'application/json', '{"query":7}'],
   [413, 'PAYLOAD_TOO_LARGE', 'larger than 512 kB', 'application/json', LARGE],
   [415, 'UNSUPPORTED_MEDIA_TYPE', 'Send UTF-8', 'application/json; charset=koi8-r', '{}'],
-  [415, 'UNSUPPORTED_MEDIA_TYPE', 'Send UTF-8', 'application/json; charset=iso-8859-1', '{}'],
-])(
-  '%d %s, "%s", for a body of %s, in the media type that the client takes',
-  async (status, code, message, type, body) => {
-    for (const mediaType of [JSON_UTF_8, 'application/graphql-response+json; charset=utf-8']) {
-      const response = await postBody(body, type, { accept: mediaType });
-      expect([response.status, response.headers.get('content-type')]).toEqual([status, mediaType]);
-      expect(response.body).toMatchObject({
-        errors: [{ message: expect.stringContaining(message), extensions: { code } }],
-      });
-    }
-    expect(failures()).toEqual([]);
-  },
-);
+])('%d %s, "%s", for a body of %s, in the type that is accepted', async (status, code, told, type, body) => {
+  for (const mediaType of [JSON_UTF_8, 'application/graphql-response+json; charset=utf-8']) {
+    const response = await postBody(body, type, { accept: mediaType });
+    expect([response.status, response.headers.get('content-type')]).toEqual([status, mediaType]);
+    const message = expect.stringContaining(told);
+    expect(response.body).toMatchObject({ errors: [{ message, extensions: { code } }] });
+  }
+  expect(failures()).toEqual([]);
+});
 
 test('JSON that is nested 250,000 deep does no harm', async () => {
   const value = `${'['.repeat(250_000)}${']'.repeat(250_000)}`;
@@ -149,13 +129,11 @@ const HOW_TO_SEND =
   'Send {"query": "…", "variables": {…}} by POST with the header field content-type: application/json.';
 
 // Node.js before 20.20 takes QUERY for no HTTP.
-const OTHER_METHODS = ['PUT', 'PATCH', 'DELETE', 'TRACE', 'QUERY'].filter((method) =>
-  METHODS.includes(method),
-);
+const OTHERS = ['PUT', 'PATCH', 'DELETE', 'TRACE', 'QUERY'].filter((method) => METHODS.includes(method));
 const BODY = 'content-length: 26\r\n\r\n{"query":"{ __typename }"}';
 
 test.each([
-  ...OTHER_METHODS.map(
+  ...OTHERS.map(
     (method) => [405, 'METHOD_NOT_ALLOWED', `${method} /graphql`, 'accept: text/html, */*\r\n\r\n'] as const,
   ),
   [415, 'UNSUPPORTED_MEDIA_TYPE', 'POST /graphql', BODY],
@@ -173,27 +151,23 @@ test.each([
   const response = await askRaw(service.port, octets);
   const message = {
     400: `POST body missing. ${HOW_TO_SEND}`,
-    405: 'Use GET, HEAD, POST.',
+    405: expect.any(String),
     415: `Content-Type must be application/json. ${HOW_TO_SEND}`,
   }[status];
   expect(response.status).toBe(status);
   expect(response.fields.get('allow')).toBe(status === 405 ? 'GET, HEAD, POST' : undefined);
-  expect(JSON.parse(response.body)).toEqual({
-    errors: [{ message: status === 405 ? expect.any(String) : message, extensions: { code } }],
-  });
+  expect(JSON.parse(response.body)).toEqual({ errors: [{ message, extensions: { code } }] });
   expect(failures()).toEqual([]);
 });
 
-test.each(['query', 'operationName', 'variables', 'extensions'])(
-  '400 for a query parameter that is given more than once: %s',
-  async (name) => {
-    const response = await fetch(
-      `${service.url}/graphql?query={__typename}&${name}={__typename}&${name}={__typename}`,
-    );
+test('400 for a query parameter that is given more than once', async () => {
+  for (const name of ['query', 'operationName', 'variables', 'extensions']) {
+    const twice = `&${name}={__typename}`.repeat(2);
+    const response = await service.fetch(`/graphql?query={__typename}${twice}`);
     const message = `The '${name}' search parameter may only be specified once.`;
     expect([response.status, await response.json()]).toMatchObject([400, { errors: [{ message }] }]);
-  },
-);
+  }
+});
 
 test('405 for a mutation by GET', async () => {
   const { status, headers, body } = await send({}, { query: 'mutation { __typename }' });
@@ -208,36 +182,26 @@ test('OPTIONS of GraphQL tells the methods, and permits nothing to pages of othe
   expect(response.headers.get('access-control-allow-origin')).toBeNull();
 });
 
-test.each(['GET', 'POST'])(
-  '406 NOT_ACCEPTABLE where the answer would not be taken, and by %s nothing is executed',
-  async (method) => {
-    const limited = await startServiceForTest({
-      database: service.database,
-      rateLimits: { anonymous: 2, token: 2 },
-    });
-    const query = '{ domain(name: "a.example") { name } }';
-    const ask = async (accept: string) => {
-      const init = method === 'GET' ? { headers: { accept } } : graphqlRequest(query, {}, { accept });
-      const search = method === 'GET' ? `?query=${encodeURIComponent(query)}` : '';
-      const response = await fetch(`${limited.url}/graphql${search}`, init);
-      return [response.status, response.headers.get('content-type'), await response.json()];
-    };
-    const message =
-      'No supported media type in Accept: send application/json, application/graphql-response+json or text/event-stream.';
-    expect(await ask('image/png, application/json;q=0')).toEqual([
-      406,
-      JSON_UTF_8,
-      { errors: [{ message, extensions: { code: 'NOT_ACCEPTABLE' } }] },
-    ]);
-    // It costs one, as any request of which nothing is executed.
-    expect(await ask('application/json')).toMatchObject([200, JSON_UTF_8, { extensions: { cost: 1 } }]);
-    expect(await ask('application/json')).toMatchObject([
-      200,
-      JSON_UTF_8,
-      { errors: [{ extensions: { code: 'RATE_LIMITED' } }] },
-    ]);
-  },
-);
+test.each(['GET', 'POST'])('406 NOT_ACCEPTABLE if no answer fits; %s executes nothing', async (method) => {
+  const rateLimits = { anonymous: 2, token: 2 };
+  const limited = await startServiceForTest({ database: service.database, rateLimits });
+  const query = '{ domain(name: "a.example") { name } }';
+  const ask = async (accept: string) => {
+    const init = method === 'GET' ? { headers: { accept } } : graphqlRequest(query, {}, { accept });
+    const search = method === 'GET' ? `?query=${encodeURIComponent(query)}` : '';
+    const response = await limited.fetch(`/graphql${search}`, init);
+    expect(response.headers.get('content-type')).toBe(JSON_UTF_8);
+    return [response.status, await response.json()];
+  };
+  const message =
+    'No supported media type in Accept: send application/json, application/graphql-response+json or text/event-stream.';
+  const notAcceptable = { errors: [{ message, extensions: { code: 'NOT_ACCEPTABLE' } }] };
+  expect(await ask('image/png, application/json;q=0')).toEqual([406, notAcceptable]);
+  // It costs one, as any request of which nothing is executed.
+  expect(await ask('application/json')).toMatchObject([200, { extensions: { cost: 1 } }]);
+  const rateLimited = { errors: [{ extensions: { code: 'RATE_LIMITED' } }] };
+  expect(await ask('application/json')).toMatchObject([200, rateLimited]);
+});
 
 test.each([
   ['*/*', {}],
@@ -256,24 +220,21 @@ test.each([
   '{ domain(name: "a.example") { ... on Domai { name } } }',
   '{ domain(name: "a.example") { dnsRecords { host } } }',
   'query ($n: Strin!) { domain(name: $n) { name } }',
-])(
-  'names of the schema are suggested where introspection is on, and none given away where it is off: %s',
-  async (query) => {
-    for (const asked of [service, hidden]) {
-      const { status, text } = await askGraphql(asked, query);
-      expect([status, text.includes('Did you mean')]).toEqual([400, asked === service]);
-    }
-  },
-);
+])('names of the schema are suggested only where introspection is on: %s', async (query) => {
+  for (const asked of [service, hidden]) {
+    const { status, text } = await asked.graphql(query);
+    expect([status, text.includes('Did you mean')]).toEqual([400, asked === service]);
+  }
+});
 
 test('graphql-js has no suggestions for directives: none is given away', async () => {
-  const { text } = await askGraphql(hidden, '{ domain(name: "a.example") @skp(if: true) { name } }');
+  const { text } = await hidden.graphql('{ domain(name: "a.example") @skp(if: true) { name } }');
   expect(text).toContain('Unknown directive \\"@skp\\".');
   expect(text).not.toContain('skip');
 });
 
 test('a field of a record without a fragment gets an error that names the fragment', async () => {
-  const { errors } = await post('{ domain(name: "a.example") { dnsRecords { ip } } }');
+  const { errors } = await service.graphql('{ domain(name: "a.example") { dnsRecords { ip } } }');
   expect(errors[0].message).toBe(
     'Cannot query field "ip" on type "DnsRecord". Did you mean to use an inline fragment on "ARecord"?',
   );
@@ -285,7 +246,7 @@ test.each([
 ])('%i wrong variables are %i errors of the client, and none of the server', async (count, told) => {
   const query =
     'query ($types: [String!]) { domain(name: "a.example") { dnsRecords(types: $types) { __typename } } }';
-  const { status, errors } = await post(query, { types: Array(count).fill(1) });
+  const { status, errors } = await service.graphql(query, { types: Array(count).fill(1) });
   expect([status, errors.length]).toEqual([400, told]);
   for (const { extensions } of errors) expect(extensions.code).toBe('BAD_USER_INPUT');
   expect(errors[0].message).toContain('Variable "$types" got invalid value 1');
@@ -297,8 +258,8 @@ test.each([
   '{ __type(name: "Domain") { name } }',
   'query { ...F } fragment F on Query { s: __schema { queryType { name } } }',
 ])('the schema can be queried, but not where that is disabled: %s', async (query) => {
-  expect((await post(query)).status).toBe(200);
-  const { status, data, errors } = await askGraphql(hidden, query);
+  expect((await service.graphql(query)).status).toBe(200);
+  const { status, data, errors } = await hidden.graphql(query);
   expect([status, data]).toEqual([400, undefined]);
   expect(errors[0]).toMatchObject({
     message: expect.stringContaining('introspection is not allowed'),
@@ -307,12 +268,12 @@ test.each([
 });
 
 test('__typename is answered without introspection', async () => {
-  const { data } = await askGraphql(hidden, '{ __typename domain(name: "a.example") { __typename } }');
+  const { data } = await hidden.graphql('{ __typename domain(name: "a.example") { __typename } }');
   expect(data).toEqual({ __typename: 'Query', domain: { __typename: 'Domain' } });
 });
 
 test.each(['development', 'production'])(
-  'an inside error is masked and logged under the id of its request, NODE_ENV=%s',
+  'an inside error is masked, and logged by its id: %s',
   async (env) => {
     vi.stubEnv('NODE_ENV', env);
     onTestFinished(() => void vi.unstubAllEnvs());
@@ -321,16 +282,11 @@ test.each(['development', 'production'])(
     await database.pool.query('ALTER TABLE domain RENAME TO hidden');
     onTestFinished(() => void database.pool.query('ALTER TABLE hidden RENAME TO domain'));
     const headers = { 'x-request-id': 'inside' };
-    const { status, text } = await askGraphql(started, NAME, { name: 'a.example' }, headers);
+    const { status, text } = await started.graphql(NAME, { name: 'a.example' }, headers);
     const message = "Internal error. It is in the server's log.";
-    expect([status, JSON.parse(text)]).toEqual([
-      200,
-      {
-        data: { domain: null },
-        errors: [{ message, path: ['domain'], extensions: { code: 'INTERNAL' } }],
-        extensions: { cost: 1 },
-      },
-    ]);
+    const errors = [{ message, path: ['domain'], extensions: { code: 'INTERNAL' } }];
+    expect(status).toBe(200);
+    expect(JSON.parse(text)).toEqual({ data: { domain: null }, errors, extensions: { cost: 1 } });
     const logged = started.logged.filter(({ level }) => level === 'error');
     expect(logged).toMatchObject([{ requestId: 'inside', msg: 'request failed' }]);
     expect(JSON.stringify(logged)).toContain('relation \\"domain\\" does not exist');
@@ -339,19 +295,16 @@ test.each(['development', 'production'])(
 
 test.each<[string, string, object]>([
   ['a found domain', NAME, { name: 'a.example' }],
-  ['a domain that is not recorded', NAME, { name: 'b.example' }],
   ['an invalid name', NAME, { name: '-' }],
   ['a variable of another type', NAME, { name: 7 }],
-  ['a forbidden null', 'query ($n: String = "a.example") { domain(name: $n) { name } }', { n: null }],
   ['an error beside data', '{ a: domain(name: "a.example") { name } b: domain(name: "..") { name } }', {}],
-  ['a union', '{ domain(name: "a.example") { dnsRecords { __typename ... on ARecord { ip } } } }', {}],
 ])('a request is answered every time as the first time: %s', async (_case, query, variables) => {
-  const answers = new Set<string>();
-  for (let time = 0; time < 10; time += 1) {
-    const { status, fields, text } = await post(query, variables);
-    answers.add(`${status} ${fields.get('content-type')} ${text}`);
+  const first = await service.graphql(query, variables);
+  for (let time = 0; time < 9; time += 1) {
+    const { status, fields, text } = await service.graphql(query, variables);
+    expect([status, text]).toEqual([first.status, first.text]);
+    expect(fields.get('content-type')).toBe(first.fields.get('content-type'));
   }
-  expect([...answers]).toHaveLength(1);
 });
 
 test.each([

@@ -3,14 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, expect, test, vi } from 'vitest';
 import { insertDomain } from '../support/rows.js';
-import {
-  serviceOfFile,
-  startServiceForTest,
-  startTestService,
-  type TestService,
-} from '../support/service.js';
+import { serviceOfFile, startServiceForTest, type TestService } from '../support/service.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'dms-operations-'));
 const GRAPHQL = { maxFields: 1000, introspection: true, persistedOnly: undefined };
@@ -38,11 +33,8 @@ const named = (sha256Hash: string, version = 1) => ({
 });
 
 async function post(asked: TestService, body: object, accept = 'application/json') {
-  const response = await fetch(`${asked.url}/graphql`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', accept },
-    body: JSON.stringify(body),
-  });
+  const headers = { 'content-type': 'application/json', accept };
+  const response = await asked.fetch('/graphql', { method: 'POST', headers, body: JSON.stringify(body) });
   return { status: response.status, text: await response.text() };
 }
 
@@ -50,17 +42,15 @@ test('a document that is sent once with its SHA-256 is known by it from then on,
   const query = `${NAME} # registered`;
   const byName = { ...named(sha256(query)), variables };
   const before = await post(service, byName);
-  expect([before.status, JSON.parse(before.text)]).toMatchObject([
-    200,
-    { errors: [{ message: 'PersistedQueryNotFound', extensions: { code: 'PERSISTED_QUERY_NOT_FOUND' } }] },
-  ]);
+  const errors = [{ message: 'PersistedQueryNotFound', extensions: { code: 'PERSISTED_QUERY_NOT_FOUND' } }];
+  expect([before.status, JSON.parse(before.text)]).toMatchObject([200, { errors }]);
   for (const body of [{ ...byName, query }, ...Array(5).fill(byName)])
     expect(await post(service, body)).toEqual({ status: 200, text: ANSWER });
   const parameters = new URLSearchParams({
     variables: JSON.stringify(variables),
     extensions: JSON.stringify(byName.extensions),
   });
-  expect(await (await fetch(`${service.url}/graphql?${parameters}`)).text()).toBe(ANSWER);
+  expect(await (await service.fetch(`/graphql?${parameters}`)).text()).toBe(ANSWER);
 });
 
 test('a document that is not known by its SHA-256 is a failed request in application/graphql-response+json', async () => {
@@ -100,52 +90,54 @@ const MANIFEST = {
   ],
 };
 
-/** The service with a file of operations, which holds the text or the JSON of the content, until the test ends. */
+let files = 0;
+
+/** The service, until the test ends, with a file of operations: the text or the JSON of the content, or no file. */
 function startListed(content: unknown) {
-  const persistedOnly = join(folder, 'operations.json');
-  writeFileSync(persistedOnly, typeof content === 'string' ? content : JSON.stringify(content));
+  files += 1;
+  const persistedOnly = join(folder, `${files}.json`);
+  const text = typeof content === 'string' ? content : JSON.stringify(content);
+  if (content !== undefined) writeFileSync(persistedOnly, text);
   const graphql = { ...GRAPHQL, persistedOnly };
   return startServiceForTest({ role: 'api', database: service.database, graphql });
 }
 
-describe.each([
+test.each([
   ["Apollo's persisted query manifest", MANIFEST],
   ['an object of ids and documents', { [sha256(NAME)]: NAME, types: TYPES }],
-])('with a list of operations, as %s', (format, content) => {
-  test(`each operation of ${format} is answered, by its id or its text, time and again`, async () => {
-    const listed = await startListed(content);
-    for (let time = 0; time < 5; time += 1) {
-      for (const body of [
-        { query: NAME, variables },
-        { ...named(sha256(NAME)), variables },
-        { ...named(sha256(NAME)), query: NAME, variables },
-      ])
-        expect(await post(listed, body)).toMatchObject({ text: ANSWER });
-    }
-    const byId = await post(listed, { ...named('types'), variables: { types: ['A'] } });
-    expect(byId.text).toBe('{"data":{"domain":{"dnsRecords":[]}},"extensions":{"cost":1}}\n');
-  });
-
-  test(`what is not in ${format} is rejected with 400 PERSISTED_QUERY_NOT_IN_LIST, and the database is not queried`, async () => {
-    const listed = await startListed(content);
-    const other = `${NAME} `;
-    const statements = vi.spyOn(pg.Pool.prototype, 'query');
+])('each operation of %s is answered, by its id or its text, time and again', async (_format, content) => {
+  const listed = await startListed(content);
+  for (let time = 0; time < 5; time += 1) {
     for (const body of [
-      { query: other, variables },
-      { ...named(sha256(other)), variables },
-      { ...named(sha256(other)), query: other, variables },
-      { ...named(sha256(NAME)), query: other, variables },
-      { query: '{ __schema { queryType { name } } }' },
-      { query: '{ domain(' },
-      { operationName: 'Name', variables },
-    ]) {
-      const { status, text } = await post(listed, body);
-      expect([status, text]).toEqual([400, expect.stringContaining('PERSISTED_QUERY_NOT_IN_LIST')]);
-    }
-    expect((await fetch(`${listed.url}/graphql?query=${encodeURIComponent(other)}`)).status).toBe(400);
-    expect(statements).not.toHaveBeenCalled();
-    statements.mockRestore();
-  });
+      { query: NAME, variables },
+      { ...named(sha256(NAME)), variables },
+      { ...named(sha256(NAME)), query: NAME, variables },
+    ])
+      expect(await post(listed, body)).toMatchObject({ text: ANSWER });
+  }
+  const byId = await post(listed, { ...named('types'), variables: { types: ['A'] } });
+  expect(byId.text).toBe('{"data":{"domain":{"dnsRecords":[]}},"extensions":{"cost":1}}\n');
+});
+
+test('what is not in the list of operations is rejected with 400 PERSISTED_QUERY_NOT_IN_LIST, and the database is not queried', async () => {
+  const listed = await startListed(MANIFEST);
+  const other = `${NAME} `;
+  const statements = vi.spyOn(pg.Pool.prototype, 'query');
+  for (const body of [
+    { query: other, variables },
+    { ...named(sha256(other)), variables },
+    { ...named(sha256(other)), query: other, variables },
+    { ...named(sha256(NAME)), query: other, variables },
+    { query: '{ __schema { queryType { name } } }' },
+    { query: '{ domain(' },
+    { operationName: 'Name', variables },
+  ]) {
+    const { status, text } = await post(listed, body);
+    expect([status, text]).toEqual([400, expect.stringContaining('PERSISTED_QUERY_NOT_IN_LIST')]);
+  }
+  expect((await listed.fetch(`/graphql?query=${encodeURIComponent(other)}`)).status).toBe(400);
+  expect(statements).not.toHaveBeenCalled();
+  statements.mockRestore();
 });
 
 test('an operation of the list costs what its variables say, and has the same maximum', async () => {
@@ -157,18 +149,20 @@ test('an operation of the list costs what its variables say, and has the same ma
 });
 
 test('there is no Sandbox and no GraphiQL where only the operations of a list are answered, and the start page says so', async () => {
-  const { url } = await startListed(MANIFEST);
+  const listed = await startListed(MANIFEST);
   const accept = 'text/html,application/xhtml+xml,*/*;q=0.8';
-  expect((await fetch(`${url}/graphql`, { headers: { accept } })).status).toBe(400);
-  expect((await fetch(`${url}/graphiql`)).status).toBe(404);
-  expect(await (await fetch(`${url}/.well-known/api-catalog`)).text()).not.toContain('graphiql');
-  const page = await (await fetch(`${url}/`)).text();
+  expect((await listed.fetch('/graphql', { headers: { accept } })).status).toBe(400);
+  expect((await listed.fetch('/graphiql')).status).toBe(404);
+  expect(await (await listed.fetch('/.well-known/api-catalog')).text()).not.toContain('graphiql');
+  const page = await (await listed.fetch('/')).text();
   expect(page).not.toMatch(/Sandbox|href="\/graphi?ql"/);
   expect(page).toContain('<code>/graphql</code>: for the operations of <code>PERSISTED_ONLY</code> only');
 });
 
 const NOT_ALLOWED = 'PERSISTED_ONLY: the operation bad of the file is not allowed: ';
+const DEEP = `{ __schema { queryType ${'{ ofType '.repeat(20)} { name ${'}'.repeat(23)}`;
 const MANY_DOMAINS = Array.from({ length: 501 }, (_, at) => `a${at}: domain(name: "a.example") { name }`);
+const DEAR = `{ ${MANY_DOMAINS.join(' ')} }`;
 
 test.each<[string, unknown, RegExp | string]>([
   ['no JSON', '{', /^PERSISTED_ONLY is ".*": it is not JSON; write a JSON object of ids and documents, .*$/],
@@ -179,37 +173,16 @@ test.each<[string, unknown, RegExp | string]>([
   ['a manifest without operations', { ...MANIFEST, operations: null }, /it is neither format/],
   ['a manifest with an operation without an id', { ...MANIFEST, operations: [{ body: NAME }] }, /neither/],
   ['a manifest with no operation', { ...MANIFEST, operations: ['a'] }, /^PERSISTED_ONLY.*$/],
-  [
-    'an operation that the schema does not allow',
-    { good: NAME, bad: '{ nonsense }' },
-    `${NOT_ALLOWED}Cannot query field "nonsense"`,
-  ],
+  ['not valid for the schema', { good: NAME, bad: '{ nonsense }' }, `${NOT_ALLOWED}Cannot query field "non`],
   ['no GraphQL', { bad: '{ domain(' }, NOT_ALLOWED],
-  [
-    'an operation beyond a limit',
-    { bad: `{ __schema { queryType ${'{ ofType '.repeat(20)} { name ${'}'.repeat(23)}` },
-    `${NOT_ALLOWED}The query has fields more than 20 levels deep`,
-  ],
-  [
-    'an operation without variables that costs too much',
-    { bad: `{ ${MANY_DOMAINS.join(' ')} }` },
-    `${NOT_ALLOWED}The query asks for about 25551 fields; 1000 are allowed. `,
-  ],
-])(
-  'a list that is %s stops the start, with one line that names the setting',
-  async (_case, content, message) => {
-    const error: Error = await startListed(content).then(
-      () => new Error('It has started.'),
-      (thrown) => thrown,
-    );
-    expect(error.message).toMatch(message);
-    expect(error.message).not.toContain('\n');
-  },
-);
-
-test('a list that is not there stops the start, with one line that names the setting', async () => {
-  const graphql = { ...GRAPHQL, persistedOnly: join(folder, 'none.json') };
-  await expect(startTestService({ database: service.database, graphql })).rejects.toThrow(
-    /^PERSISTED_ONLY is ".*none\.json": ENOENT.*; write a JSON object of ids .*$/,
+  ['beyond a limit', { bad: DEEP }, `${NOT_ALLOWED}The query has fields more than 20 levels deep`],
+  ['too dear', { bad: DEAR }, `${NOT_ALLOWED}The query asks for about 25551 fields; 1000 are allowed. `],
+  ['not there', undefined, /^PERSISTED_ONLY is ".*": ENOENT.*; write a JSON object of ids .*$/],
+])('a list that is %s stops the start, with one line of the setting', async (_case, content, message) => {
+  const error: Error = await startListed(content).then(
+    () => new Error('It has started.'),
+    (thrown) => thrown,
   );
+  expect(error.message).toMatch(message);
+  expect(error.message).not.toContain('\n');
 });

@@ -4,14 +4,13 @@ import { parseDnsRecord } from '../../src/model/dns-record.js';
 import { InvalidObservationError } from '../../src/model/errors.js';
 import { rdataText } from '../../src/model/rdata-text.js';
 import { parseRdata } from '../../src/model/rdata-types.js';
-import { askGraphql, askRest } from '../support/ask.js';
 import { dnsRecordInput } from '../support/dns-record-inputs.js';
 import { EVERYTHING, insertEverything } from '../support/every-record-type.js';
 import { serviceOfFile } from '../support/service.js';
 
 const service = serviceOfFile({}, ({ database }) => insertEverything(database.pool));
 
-const get = async (path: string) => (await askRest(service, path)).body;
+const get = async (path: string) => (await service.rest(path)).body;
 
 /** In the order of Get domain. */
 const TEXTS = [
@@ -33,8 +32,7 @@ const TEXTS = [
 ];
 
 test('the rdata of a record of any type is one field, as a master file has it', async () => {
-  const { data } = await askGraphql(
-    service,
+  const { data } = await service.graphql(
     `{ domain(name: "${EVERYTHING}") { dnsRecords { ... on DnsRecordEntry { type data } } } }`,
   );
   expect(data.domain.dnsRecords).toEqual(TEXTS.map(([type, text]) => ({ type, data: text })));

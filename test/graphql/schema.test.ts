@@ -1,53 +1,30 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import {
-  type GraphQLNamedType,
-  isEnumType,
-  isInterfaceType,
-  isIntrospectionType,
-  isObjectType,
-  isSpecifiedDirective,
-  isSpecifiedScalarType,
-  isUnionType,
-} from 'graphql';
+import { isInterfaceType, isUnionType, parse, printSchema, visit } from 'graphql';
 import { expect, test } from 'vitest';
 import { createSchema } from '../../src/graphql/schema.js';
 import { graphqlTypeOf, RDATA_FIELDS } from '../../src/model/rdata-types.js';
 
 const schema = createSchema();
 
-/** Every element of the schema that is ours: its coordinate, and what it is described as. */
-function* elements(): Generator<[string, string | null | undefined]> {
-  for (const type of Object.values(schema.getTypeMap())) {
-    if (!isSpecifiedScalarType(type) && !isIntrospectionType(type)) yield* elementsOf(type);
-  }
-  for (const directive of schema.getDirectives()) {
-    if (isSpecifiedDirective(directive)) continue;
-    yield [`@${directive.name}`, directive.description];
-    for (const argument of directive.args)
-      yield [`@${directive.name}(${argument.name}:)`, argument.description];
-  }
-}
-
-function* elementsOf(type: GraphQLNamedType): Generator<[string, string | null | undefined]> {
-  yield [type.name, type.description];
-  if (isEnumType(type)) {
-    for (const value of type.getValues()) yield [`${type.name}.${value.name}`, value.description];
-  }
-  if (!isObjectType(type) && !isInterfaceType(type)) return;
-  for (const field of Object.values(type.getFields())) {
-    yield [`${type.name}.${field.name}`, field.description];
-    for (const argument of field.args) {
-      yield [`${type.name}.${field.name}(${argument.name}:)`, argument.description];
-    }
-  }
-}
-
 test('every type, field, argument, enum value and directive is described', () => {
-  const all = [...elements()];
+  const all: (readonly [name: string | undefined, description: string | undefined])[] = [];
+  visit(parse(printSchema(schema)), {
+    enter(node) {
+      if ('description' in node && 'name' in node) all.push([node.name?.value, node.description?.value]);
+    },
+  });
   expect(all.length).toBeGreaterThan(100);
-  expect(all.filter(([, description]) => !description?.trim()).map(([name]) => name)).toEqual([]);
+  expect(all.filter(([, description]) => !description?.trim())).toEqual([]);
+});
+
+test('every field of Query has a cost, which the rate limit counts', () => {
+  for (const { name, astNode } of Object.values(schema.getQueryType()?.getFields() ?? {}))
+    expect([name, astNode?.directives?.map((each) => each.name.value)]).toEqual([
+      name,
+      ['cost', 'rateLimit'],
+    ]);
 });
 
 test('every member of DnsRecord is a DnsRecordEntry with the own fields of its DNS type, and there is no other', () => {

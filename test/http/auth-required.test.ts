@@ -2,14 +2,14 @@ import { expect, test } from 'vitest';
 import { ROUTES } from '../../src/rest/v1/routes.js';
 import { graphqlRequest } from '../support/ask.js';
 import { insertDomain } from '../support/rows.js';
-import { bearer, serviceOfFile } from '../support/service.js';
+import { bearer, serviceOfFile, type TestServiceOptions } from '../support/service.js';
 
-const service = serviceOfFile(
-  {
-    auth: { provider: undefined, required: 'all' },
-    anonymousScopes: new Set(['dns:read'] as const),
-  },
-  ({ database }) => insertDomain(database.pool, { name: 'example.com' }),
+const OPTIONS: TestServiceOptions = {
+  auth: { provider: undefined, required: 'all' },
+  anonymousScopes: new Set(['dns:read']),
+};
+const service = serviceOfFile(OPTIONS, ({ database }) =>
+  insertDomain(database.pool, { name: 'example.com' }),
 );
 
 const POST = graphqlRequest('{ __typename }');
@@ -28,30 +28,28 @@ const ASKING: readonly (readonly [path: string, init: RequestInit])[] = [
 ];
 
 test.each(ASKING)('with AUTH_REQUIRED=all, %s needs a token: %o', async (path, init) => {
-  const response = await fetch(service.url + path, init);
-  expect([response.status, response.headers.get('www-authenticate')]).toEqual([
-    401,
-    'Bearer realm="Domain Metadata Service"',
-  ]);
+  const response = await service.fetch(path, init);
+  expect(response.status).toBe(401);
+  expect(response.headers.get('www-authenticate')).toBe('Bearer realm="Domain Metadata Service"');
   expect(await response.text()).toContain('"code":"UNAUTHENTICATED"');
   const headers = new Headers({ ...init.headers, ...bearer(await service.createToken()) });
-  expect((await fetch(service.url + path, { ...init, headers })).status).toBe(200);
+  expect((await service.fetch(path, { ...init, headers })).status).toBe(200);
 });
 
 test('with AUTH_REQUIRED=all, ANONYMOUS_SCOPES opens nothing to a token either', async () => {
   const headers = bearer(await service.createToken({ scopes: ['headers:read'] }));
-  expect((await fetch(`${service.url}/api/v1/domain/example.com/dns`, { headers })).status).toBe(403);
+  expect((await service.rest('/domain/example.com/dns', headers)).status).toBe(403);
 });
 
 test('with AUTH_REQUIRED=all, the OpenAPI document says that every operation needs a token, and the start page lists none as open', async () => {
-  const { paths } = JSON.parse(await (await fetch(`${service.url}/api/v1/openapi.json`)).text());
+  const { paths } = (await service.rest('/openapi.json')).body;
   for (const { path, scope } of ROUTES) {
     const { security, description } = paths[path].get;
     expect([path, security]).toEqual([path, [{ accessToken: scope === null ? [] : [scope] }]]);
     expect(description).toContain('Needs an access token');
     expect(description).not.toContain('unless');
   }
-  expect(await (await fetch(`${service.url}/`)).text()).not.toContain('no token needed');
+  expect(await (await service.fetch('/')).text()).not.toContain('no token needed');
 });
 
 test.each([
@@ -62,19 +60,13 @@ test.each([
 ])('a query beside the request for the page is not executed (accept: %s)', async (accept) => {
   const query = '/graphql?query={domain(name:"example.com"){name}}';
   for (const method of ['GET', 'HEAD']) {
-    const response = await fetch(service.url + query, { ...byPage(accept), method });
+    const response = await service.fetch(query, { ...byPage(accept), method });
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(await response.text()).not.toContain('"data"');
   }
 });
 
-test.each(['/', '/graphql'])(
-  'the page at %s is open with AUTH_REQUIRED=all: it holds no data',
-  async (path) => {
-    const response = await fetch(service.url + path, byPage('text/html'));
-    expect([response.status, response.headers.get('content-type')]).toEqual([
-      200,
-      'text/html; charset=utf-8',
-    ]);
-  },
-);
+test.each(['/', '/graphql'])('with AUTH_REQUIRED=all, the page %s is open: it has no data', async (path) => {
+  const { status, headers } = await service.fetch(path, byPage('text/html'));
+  expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+});

@@ -35,22 +35,19 @@ test.each([
   ['too large header fields', 431, 'HEADERS_TOO_LARGE', `GET ${PATH} HTTP/1.1\r\nx: ${LONG}\r\n\r\n`],
   ['a header section without an end', 408, undefined, `GET ${PATH} HTTP/1.1\r\nx-request-id: a\r\n`],
   ['a connection that says nothing', 408, undefined, ''],
-])(
-  '%s is rejected as %i before it is a request: one line of the log under the id of the answer, and counted',
-  async (_what, status, code, octets) => {
-    const before = await total('none', 'unknown', status);
-    const durations = 'dms_http_request_duration_seconds_count{api="none",operation="unknown"}';
-    const timed = await counted(durations);
-    const response = await askRaw(service.port, octets);
-    const id = response.fields.get('x-request-id');
-    expect([response.status, id]).toEqual([status, expect.stringMatching(/^[0-9a-f-]{36}$/)]);
-    if (code !== undefined) expect(JSON.parse(response.body)).toMatchObject({ status, code });
-    expect(await linesOf(id)).toEqual([expect.objectContaining({ status, msg: 'request rejected' })]);
-    expect(await total('none', 'unknown', status)).toBe(before + 1);
-    expect(await counted(durations), 'how long it took is not known').toBe(timed);
-    expect(await counted('dms_http_requests_in_flight')).toBe(0);
-  },
-);
+])('%s is %i before any request, logged once under its id, and counted', async (_, status, code, octets) => {
+  const before = await total('none', 'unknown', status);
+  const durations = 'dms_http_request_duration_seconds_count{api="none",operation="unknown"}';
+  const timed = await counted(durations);
+  const response = await askRaw(service.port, octets);
+  const id = response.fields.get('x-request-id');
+  expect([response.status, id]).toEqual([status, expect.stringMatching(/^[0-9a-f-]{36}$/)]);
+  if (code !== undefined) expect(JSON.parse(response.body)).toMatchObject({ status, code });
+  expect(await linesOf(id)).toEqual([expect.objectContaining({ status, msg: 'request rejected' })]);
+  expect(await total('none', 'unknown', status)).toBe(before + 1);
+  expect(await counted(durations), 'how long it took is not known').toBe(timed);
+  expect(await counted('dms_http_requests_in_flight')).toBe(0);
+});
 
 const CHUNKED = 'host: a\r\ntransfer-encoding: chunked\r\n';
 const BROKEN = '\r\nzz\r\n';

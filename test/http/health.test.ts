@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { readSettings } from '../../src/config/env.js';
 import { type Database, openDatabase } from '../../src/database/client.js';
 import { answerAt, createHealth } from '../../src/http/endpoint.js';
@@ -7,30 +7,22 @@ import { DEFAULT_FIELDS } from '../../src/http/response-fields.js';
 import { startHttpServer } from '../../src/http/server.js';
 import { watchDomains } from '../../src/observer/schedule/watch-list.js';
 import { createLogger } from '../../src/telemetry/logging.js';
-import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { databaseOfFile, openTestDatabase } from '../support/database.js';
 import { startDnsServer } from '../support/dns-server.js';
-import { bearer, startTestService, type TestService } from '../support/service.js';
+import { bearer, serviceOfFile, startTestService } from '../support/service.js';
 
-let home: TestDatabase;
 let database: Database;
-let service: TestService;
 
-beforeAll(async () => {
-  home = await openTestDatabase();
-  database = await openDatabase({ ...home.options, poolSize: 1 });
-  service = await startTestService({ database, basePath: '/dms' });
+const home = databaseOfFile(async ({ options }) => {
+  database = await openDatabase({ ...options, poolSize: 1 });
 });
-afterAll(async () => {
-  await service.stop();
-  await database.close();
-  await home.close();
-});
+afterAll(() => database.close());
+const service = serviceOfFile(() => ({ database, basePath: '/dms' }));
 
 const probe = (path: string, init?: RequestInit) => fetch(`http://127.0.0.1:${service.port}${path}`, init);
 
-test.each(['/livez', '/readyz', '/metrics'])(
-  '%s has the header fields of every answer, and a request id',
-  async (path) => {
+test('probes and metrics have the header fields of every answer, and a request id', async () => {
+  for (const path of ['/livez', '/readyz', '/metrics']) {
     for (const method of ['GET', 'POST']) {
       const { headers } = await probe(path, { method });
       expect(Object.fromEntries(headers)).toMatchObject(DEFAULT_FIELDS);
@@ -38,27 +30,22 @@ test.each(['/livez', '/readyz', '/metrics'])(
     }
     const { headers } = await probe(path, { headers: { 'x-request-id': 'mine' } });
     expect(headers.get('x-request-id')).toBe('mine');
-  },
-);
+  }
+});
 
-test.each(['/livez', '/readyz'])(
-  '%s says that all is well, to anyone by GET or HEAD, at the root whatever the base path, to no cache, and not in the log',
-  async (path) => {
+test('probes say that all is well, to anyone by GET or HEAD, at the root whatever the base path, to no cache, and not in the log', async () => {
+  for (const path of ['/livez', '/readyz']) {
     const response = await probe(`${path}?verbose`, { headers: bearer('no token') });
-    const { status, headers } = response;
-    expect([status, headers.get('content-type'), headers.get('cache-control')]).toEqual([
-      200,
-      'application/json; charset=utf-8',
-      'no-store',
-    ]);
+    const fields = ['content-type', 'cache-control'].map((name) => response.headers.get(name));
+    expect([response.status, ...fields]).toEqual([200, 'application/json; charset=utf-8', 'no-store']);
     expect(await response.json()).toEqual({ status: 'ok' });
     expect((await probe(`/dms${path}`)).status).toBe(404);
     expect((await probe(path, { method: 'HEAD' })).status).toBe(200);
     const rejected = await probe(path, { method: 'POST' });
     expect([rejected.status, rejected.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
     expect(service.logged.filter((line) => line['path'] === path)).toEqual([]);
-  },
-);
+  }
+});
 
 /** What both probes say. */
 async function said() {
@@ -67,16 +54,13 @@ async function said() {
   return { live: live.status, ready: ready.status, retryAfter: ready.headers.get('retry-after'), body };
 }
 
+const UNAVAILABLE = { status: 'unavailable', reason: 'The database is unavailable.' };
 const WELL = { live: 200, ready: 200, retryAfter: null, body: { status: 'ok' } };
+const UNREADY = { live: 200, ready: 503, retryAfter: '5', body: UNAVAILABLE };
 
 test('a process whose connections to the database are all lent is alive and not ready, until one is free', async () => {
   const client = await database.readPool.connect();
-  expect(await said()).toEqual({
-    live: 200,
-    ready: 503,
-    retryAfter: '5',
-    body: UNAVAILABLE,
-  });
+  expect(await said()).toEqual(UNREADY);
   client.release();
   expect(await said()).toEqual(WELL);
   expect(service.logged.filter(({ msg }) => msg === 'not ready' || msg === 'ready again')).toMatchObject([
@@ -87,7 +71,7 @@ test('a process whose connections to the database are all lent is alive and not 
 
 test('a process whose database lacks a migration of its own is alive and not ready; one of a later version is no matter', async () => {
   const reason = "The database's schema is not that of this version of the program.";
-  const unready = { live: 200, ready: 503, retryAfter: '5', body: { ...UNAVAILABLE, reason } };
+  const unready = { ...UNREADY, body: { ...UNAVAILABLE, reason } };
   const { pool } = home;
   await pool.query("INSERT INTO schema_migration VALUES ('9999_of_tomorrow', '', 0)");
   expect(await said()).toEqual(WELL);
@@ -114,8 +98,6 @@ async function serveHealth(health: ReturnType<typeof createHealth>) {
     return [response.status, await response.json()];
   };
 }
-
-const UNAVAILABLE = { status: 'unavailable', reason: 'The database is unavailable.' };
 
 test('a process that stops is alive and no longer ready', async () => {
   const health = createHealth(async () => null, createLogger({ level: 'silent' }));

@@ -2,28 +2,20 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { runDms } from '../journeys/dms-command.js';
-import { askGraphql, askRest, graphqlRequest } from '../support/ask.js';
-import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { graphqlRequest } from '../support/ask.js';
+import { databaseOfFile } from '../support/database.js';
 import { observationLine } from '../support/observations.js';
 import { insertDomain } from '../support/rows.js';
-import { bearer, startServiceForTest, startTestService, type TestService } from '../support/service.js';
-
-let database: TestDatabase;
-let service: TestService;
-
-beforeAll(async () => {
-  database = await openTestDatabase();
-  await insertDomain(database.pool, { name: 'example.com' });
-  service = await startTestService({ database, telemetry, rateLimits: { anonymous: 8, token: 100 } });
-});
-afterAll(async () => {
-  await service.stop();
-  await database.close();
-});
+import { bearer, serviceOfFile, startServiceForTest } from '../support/service.js';
 
 const telemetry = { metricsPort: 0, metricsHost: '127.0.0.1', traces: false };
+
+const database = databaseOfFile(({ pool }) => insertDomain(pool, { name: 'example.com' }));
+const rateLimits = { anonymous: 8, token: 100 };
+const service = serviceOfFile(() => ({ database, telemetry, rateLimits }));
+const withoutPort = serviceOfFile(() => ({ database }));
 
 /** The value of each series, by its name and labels. */
 async function series({ metricsUrl } = service): Promise<Map<string, number>> {
@@ -47,7 +39,7 @@ test('metrics count requests by API, operation and status, and never in a client
     ['/graphql', graphqlRequest('query WhateverAClientWrites { __typename }')],
     ['/graphql', graphqlRequest('{')],
   ] as const)
-    await (await fetch(service.url + path, init)).text();
+    await (await service.fetch(path, init)).text();
   const expected = [
     ['api="rest",operation="Get domain",status="200"', 2],
     ['api="rest",operation="Get domain",status="404"', 1],
@@ -68,12 +60,9 @@ test('metrics count requests by API, operation and status, and never in a client
 });
 
 test('metrics count the domains that one statement loads, and what the rate limit rejects', async () => {
-  const aliases = Array.from(
-    { length: 9 },
-    (_, place) => `a${place}: domain(name: "example.com") { dnsRecords { __typename } }`,
-  );
+  const field = 'domain(name: "example.com") { dnsRecords { __typename } }';
   const before = await series();
-  await askGraphql(service, `{ ${aliases.join(' ')} }`);
+  await service.graphql(`{ ${Array.from({ length: 9 }, (_, at) => `a${at}: ${field}`).join(' ')} }`);
   const after = await series();
   const grown = (name: string) => (after.get(name) ?? 0) - (before.get(name) ?? 0);
   const loaded = grown('dms_loader_batch_size_sum{loader="domainHistory"}');
@@ -109,28 +98,27 @@ test.each([
 });
 
 test('metrics on a port of their own are not on that of the service, and have the probes beside them, and nothing else', async () => {
-  expect((await fetch(`${service.url}/metrics`)).status).toBe(404);
+  expect((await service.fetch('/metrics')).status).toBe(404);
   const statusOf = async (path: string) => (await fetch(service.metricsUrl + path)).status;
-  expect(await Promise.all(['/livez', '/readyz', '/', '/graphql'].map(statusOf))).toEqual([
-    200, 200, 404, 404,
-  ]);
+  const statuses = await Promise.all(['/livez', '/readyz', '/', '/graphql'].map(statusOf));
+  expect(statuses).toEqual([200, 200, 404, 404]);
 });
 
 test('each rejection is counted under the name of the budget that is used up', async () => {
-  const rateLimits = { anonymous: 1, token: 1 };
-  const limited = await startServiceForTest({ database, role: 'api', telemetry, rateLimits });
-  const get = (headers = {}) => askRest(limited, '/domain/example.com', headers);
+  const one = { anonymous: 1, token: 1 };
+  const limited = await startServiceForTest({ database, role: 'api', telemetry, rateLimits: one });
+  const get = (headers = {}) => limited.rest('/domain/example.com', headers);
   /** How many of so many requests are rejected. */
   const rejections = async (count: number, send: () => Promise<{ readonly status: number }>) => {
-    const statuses = [];
-    for (let time = 0; time < count; time += 1) statuses.push((await send()).status);
-    return statuses.filter((status) => status === 429).length;
+    let rejected = 0;
+    for (let time = 0; time < count; time += 1) rejected += Number((await send()).status === 429);
+    return rejected;
   };
   const token = bearer(await limited.createToken());
   expect([
     await rejections(2, () => get()),
     await rejections(3, () => get(token)),
-    await rejections(4, () => askGraphql(limited, '{ __typename }')),
+    await rejections(4, () => limited.graphql('{ __typename }')),
     await rejections(5, () => get(bearer(`dms_${'A'.repeat(43)}`))),
   ]).toEqual([1, 2, 4, 5]);
   const counted = await series(limited);
@@ -141,7 +129,7 @@ test('each rejection is counted under the name of the budget that is used up', a
 test('GraphQL’s failures are counted, whatever the status of the response', async () => {
   const failing = await startServiceForTest({ database, telemetry });
   await database.pool.query('ALTER TABLE domain RENAME TO gone');
-  const { status } = await askGraphql(failing, '{ domain(name: "example.com") { name } }');
+  const { status } = await failing.graphql('{ domain(name: "example.com") { name } }');
   await database.pool.query('ALTER TABLE gone RENAME TO domain');
   const failures = await series(failing);
   const of = (code: string) => failures.get(`dms_graphql_failures_total{code="${code}"}`);
@@ -164,41 +152,25 @@ test('lines that other processes have imported are counted by outcome, from one 
   });
 });
 
-describe('metrics without a port of their own', () => {
-  let alone: TestService;
-  beforeAll(async () => {
-    alone = await startTestService({ database });
-  });
-  afterAll(() => alone.stop());
+test.each([
+  [200, { host: '127.0.0.1:4000' }],
+  [200, { host: 'localhost' }],
+  [200, { host: '[::1]:4000' }],
+  [404, { 'x-forwarded-for': '192.0.2.1' }],
+  [404, { forwarded: 'for=192.0.2.1' }],
+  [404, { via: '1.1 proxy' }],
+  [404, { origin: 'http://attacker.example' }],
+  [404, { host: 'dms.example' }],
+  [404, { host: '127.attacker.example' }],
+])('metrics without a port of their own are for this machine alone: %i for %j', async (status, fields) => {
+  const sent = request(`${withoutPort.url}/metrics`, { headers: { ...fields } }).end();
+  const [response] = await once(sent, 'response');
+  await text(response);
+  expect(response.statusCode).toBe(status);
+});
 
-  test.each([
-    [200, { host: '127.0.0.1:4000' }],
-    [200, { host: 'localhost' }],
-    [200, { host: '[::1]:4000' }],
-    [404, { 'x-forwarded-for': '192.0.2.1' }],
-    [404, { forwarded: 'for=192.0.2.1' }],
-    [404, { via: '1.1 proxy' }],
-    [404, { origin: 'http://attacker.example' }],
-    [404, { host: 'dms.example' }],
-    [404, { host: '127.attacker.example' }],
-  ])(
-    'metrics are shown to this machine alone, not behind a proxy or to a page of another site: %i for %j',
-    async (status, headers) => {
-      const [response] = await once(
-        request(`${alone.url}/metrics`, { headers: { ...headers } }).end(),
-        'response',
-      );
-      await text(response);
-      expect(response.statusCode).toBe(status);
-    },
-  );
-
-  test.each([1, ['10.0.0.0/8']])(
-    'metrics are not shown with TRUST_PROXY=%s, and probes are',
-    async (trustProxy) => {
-      const proxied = await startServiceForTest({ database, trustProxy });
-      const statusOf = async (path: string) => (await fetch(proxied.url + path)).status;
-      expect([await statusOf('/metrics'), await statusOf('/livez')]).toEqual([404, 200]);
-    },
-  );
+test.each([1, ['10.0.0.0/8']])('with TRUST_PROXY=%s, there are probes and no metrics', async (trustProxy) => {
+  const proxied = await startServiceForTest({ database, trustProxy });
+  const statusOf = async (path: string) => (await proxied.fetch(path)).status;
+  expect([await statusOf('/metrics'), await statusOf('/livez')]).toEqual([404, 200]);
 });

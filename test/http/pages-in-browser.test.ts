@@ -1,27 +1,19 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createRecorder } from '../../src/recorder/recorder.js';
 import { ROUTES } from '../../src/rest/v1/routes.js';
 import { CHROMIUM, openPage, startBrowser } from '../support/browser.js';
 import { IS_LONG } from '../support/long-form.js';
-import { observation } from '../support/observations.js';
-import { startServiceWithSamples, startTestService, type TestService } from '../support/service.js';
+import { serviceOfFile, withSamples } from '../support/service.js';
 
 describe.skipIf(CHROMIUM === undefined)('in a browser without the internet', () => {
-  let service: TestService;
-  let based: TestService;
+  const service = serviceOfFile({}, withSamples);
+  const based = serviceOfFile(() => ({ database: service.database, basePath: '/a/dms' }));
   let browser: Browser;
 
   beforeAll(async () => {
-    service = await startServiceWithSamples();
-    based = await startTestService({ database: service.database, basePath: '/a/dms' });
     browser = await startBrowser();
   });
-  afterAll(async () => {
-    await browser.close();
-    await based.stop();
-    await service.stop();
-  });
+  afterAll(() => browser.close());
 
   const places = [
     ['under a base path', () => based],
@@ -66,29 +58,25 @@ describe.skipIf(CHROMIUM === undefined)('in a browser without the internet', () 
     await page.close();
   });
 
-  test.each(places)(
-    'GraphiQL %s runs its ready queries, and shows the sample domain, and what changes while it is open',
-    async (_place, at) => {
-      const { url, port } = at();
-      const { page, origins, complaints } = await openPage(browser, `${url}/graphiql`);
-      await page.locator('.graphiql-execute-button').click();
-      await page.getByRole('menuitem', { name: 'WholeHistory' }).click();
-      const result = page.locator('.result-window');
-      await result.getByText('"2023-11-15T22:05:59.999990Z"').waitFor();
-      expect(await result.innerText()).toContain('example.com');
-      await page.locator('.graphiql-execute-button').click();
-      await page.getByRole('menuitem', { name: 'Live' }).click();
-      await result.getByText('endCursor').waitFor();
-      // What is recorded a second time changes nothing.
-      const domain = `live${Date.now()}.example`;
-      const seen = observation({ domain, at: 1, headers: { server: 'nginx' } });
-      await createRecorder(service.database.pool).record([seen]);
-      await result.getByText(`"${domain}"`).waitFor();
-      await page.locator('.graphiql-execute-button').click();
-      await expect.poll(() => at().logged.some(({ aborted }) => aborted === true)).toBe(true);
-      expect(complaints).toEqual([]);
-      expect([...origins]).toEqual([`http://127.0.0.1:${port}`]);
-      await page.close();
-    },
-  );
+  test.each(places)('GraphiQL %s runs its ready queries, and shows what changes', async (_, at) => {
+    const { url, port } = at();
+    const { page, origins, complaints } = await openPage(browser, `${url}/graphiql`);
+    await page.locator('.graphiql-execute-button').click();
+    await page.getByRole('menuitem', { name: 'WholeHistory' }).click();
+    const result = page.locator('.result-window');
+    await result.getByText('"2023-11-15T22:05:59.999990Z"').waitFor();
+    expect(await result.innerText()).toContain('example.com');
+    await page.locator('.graphiql-execute-button').click();
+    await page.getByRole('menuitem', { name: 'Live' }).click();
+    await result.getByText('endCursor').waitFor();
+    // What is recorded a second time changes nothing.
+    const domain = `live${Date.now()}.example`;
+    await service.record({ domain, at: 1, headers: { server: 'nginx' } });
+    await result.getByText(`"${domain}"`).waitFor();
+    await page.locator('.graphiql-execute-button').click();
+    await expect.poll(() => at().logged.some(({ aborted }) => aborted === true)).toBe(true);
+    expect(complaints).toEqual([]);
+    expect([...origins]).toEqual([`http://127.0.0.1:${port}`]);
+    await page.close();
+  });
 });

@@ -17,16 +17,15 @@ const ask = (octets: string) => askRaw(service.port, octets);
 
 const codeOf = ({ body }: RawResponse) => JSON.parse(body).errors[0].extensions.code;
 
-test.each(['http://other.example', 'HTTPS://other.example:8443'])(
-  'an absolute target is its path, as a proxy sends it (RFC 9112, section 3.2): %s',
-  async (origin) => {
-    expect((await ask(`GET ${origin}${PATH}?at=2024-06-01T00:00:00Z HTTP/1.1\r\n${CLOSE}`)).status).toBe(200);
-    const page = await ask(`GET ${origin} HTTP/1.1\r\n${CLOSE}`);
-    expect(page.fields.get('content-type')).toContain('text/html');
-    const rejected = await ask(`DELETE ${origin}/graphql HTTP/1.1\r\n${CLOSE}`);
-    expect([rejected.status, codeOf(rejected)]).toEqual([405, 'METHOD_NOT_ALLOWED']);
-  },
-);
+const ORIGINS = ['http://other.example', 'HTTPS://other.example:8443'];
+
+test.each(ORIGINS)('an absolute target, as proxies send, is its path (RFC 9112, 3.2): %s', async (origin) => {
+  expect((await ask(`GET ${origin}${PATH}?at=2024-06-01T00:00:00Z HTTP/1.1\r\n${CLOSE}`)).status).toBe(200);
+  const page = await ask(`GET ${origin} HTTP/1.1\r\n${CLOSE}`);
+  expect(page.fields.get('content-type')).toContain('text/html');
+  const rejected = await ask(`DELETE ${origin}/graphql HTTP/1.1\r\n${CLOSE}`);
+  expect([rejected.status, codeOf(rejected)]).toEqual([405, 'METHOD_NOT_ALLOWED']);
+});
 
 test('what is written as a fragment is passed over, and the answer has the shape of its path', async () => {
   expect((await ask(`GET ${PATH}#x HTTP/1.1\r\n${CLOSE}`)).status).toBe(200);
@@ -56,58 +55,49 @@ test('a client that sends CONNECT does no harm', async () => {
   expect((await ask(`GET ${PATH} HTTP/1.1\r\n${CLOSE}`)).status).toBe(200);
 });
 
-test.each([PATH, '/graphql', '/'])(
-  'Authorization more than once is rejected, whichever is good (RFC 9110, section 5.3): %s',
-  async (path) => {
-    const good = `authorization: Bearer ${await service.createToken()}\r\n`;
-    const bad = `Authorization: Bearer dms_${'a'.repeat(43)}\r\n`;
-    expect((await ask(`GET ${PATH} HTTP/1.1\r\n${good}${CLOSE}`)).status).toBe(200);
-    for (const fields of [good + bad, bad + good, good + good]) {
-      const { status, body } = await ask(`GET ${path} HTTP/1.1\r\n${fields}${CLOSE}`);
-      expect([status, body]).toEqual([400, expect.stringContaining('one header field Authorization')]);
-      expect(body).toContain('"code":"INVALID_PARAMETER"');
-    }
-  },
-);
+test.each([PATH, '/graphql', '/'])('Authorization twice is rejected (RFC 9110, 5.3): %s', async (path) => {
+  const good = `authorization: Bearer ${await service.createToken()}\r\n`;
+  const bad = `Authorization: Bearer dms_${'a'.repeat(43)}\r\n`;
+  expect((await ask(`GET ${PATH} HTTP/1.1\r\n${good}${CLOSE}`)).status).toBe(200);
+  for (const fields of [good + bad, bad + good, good + good]) {
+    const { status, body } = await ask(`GET ${path} HTTP/1.1\r\n${fields}${CLOSE}`);
+    expect([status, body]).toEqual([400, expect.stringContaining('one header field Authorization')]);
+    expect(body).toContain('"code":"INVALID_PARAMETER"');
+  }
+});
 
 test.each([
   ['no Host, in HTTP/1.1', `GET ${PATH} HTTP/1.1\r\nconnection: close\r\n\r\n`],
   ['two, in HTTP/1.1', `GET ${PATH} HTTP/1.1\r\nhost: b\r\n${CLOSE}`],
   ['two, in HTTP/1.0', `GET ${PATH} HTTP/1.0\r\nhost: b\r\n${CLOSE}`],
-])(
-  'a request with another number of Host than one is rejected (RFC 9112, section 3.2): %s',
-  async (_what, request) => {
-    const { status, fields, body } = await ask(request);
-    expect(fields.get('x-request-id')).toBeDefined();
-    expect([status, JSON.parse(body)]).toMatchObject([400, { status: 400, code: 'INVALID_PARAMETER' }]);
-  },
-);
+])('a request without exactly one Host is rejected (RFC 9112, section 3.2): %s', async (_what, request) => {
+  const { status, fields, body } = await ask(request);
+  expect(fields.get('x-request-id')).toBeDefined();
+  expect([status, JSON.parse(body)]).toMatchObject([400, { status: 400, code: 'INVALID_PARAMETER' }]);
+});
 
-test.each(['constructor', '__proto__', 'toString'])(
-  'a header field named %s is as any other that is not known',
-  async (name) => {
-    expect((await ask(`GET ${PATH} HTTP/1.1\r\n${name}: x\r\n${CLOSE}`)).status).toBe(200);
-  },
-);
+test.each(['constructor', '__proto__', 'toString'])('a header field %s is an unknown one', async (name) => {
+  expect((await ask(`GET ${PATH} HTTP/1.1\r\n${name}: x\r\n${CLOSE}`)).status).toBe(200);
+});
 
 test('HTTP/1.0 needs no Host', async () => {
   expect((await ask(`GET ${PATH} HTTP/1.0\r\n\r\n`)).status).toBe(200);
 });
 
-test.each(['a: b', 'authorization: Bearer unknown', 'host: b', 'x-forwarded-for: 192.0.2.1'])(
-  'more than 2,000 header fields, of which Node.js drops those beyond, are rejected, such as %s',
-  async (field) => {
-    for (const path of [PATH, '/graphql', '/nothing', '/livez', '/metrics']) {
-      const fields = `host: a\r\n${'a:\r\n'.repeat(2_000)}${field}\r\n\r\n`;
-      const rejected = await ask(`GET ${path} HTTP/1.1\r\n${fields}`);
-      expect([rejected.status, rejected.fields.get('connection')]).toEqual([431, 'close']);
-      const detail = expect.stringContaining('more than 2000 header fields');
-      expect(JSON.parse(rejected.body)).toMatchObject({ code: 'HEADERS_TOO_LARGE', detail });
-      const requestId = rejected.fields.get('x-request-id');
-      expect(service.logged).toContainEqual(expect.objectContaining({ requestId, status: 431 }));
-    }
-  },
-);
+const FIELDS = ['a: b', 'authorization: Bearer unknown', 'host: b', 'x-forwarded-for: 192.0.2.1'];
+
+// Node.js would drop those beyond.
+test.each(FIELDS)('more than 2,000 header fields are rejected, such as %s', async (field) => {
+  for (const path of [PATH, '/graphql', '/nothing', '/livez', '/metrics']) {
+    const fields = `host: a\r\n${'a:\r\n'.repeat(2_000)}${field}\r\n\r\n`;
+    const rejected = await ask(`GET ${path} HTTP/1.1\r\n${fields}`);
+    expect([rejected.status, rejected.fields.get('connection')]).toEqual([431, 'close']);
+    const detail = expect.stringContaining('more than 2000 header fields');
+    expect(JSON.parse(rejected.body)).toMatchObject({ code: 'HEADERS_TOO_LARGE', detail });
+    const requestId = rejected.fields.get('x-request-id');
+    expect(service.logged).toContainEqual(expect.objectContaining({ requestId, status: 431 }));
+  }
+});
 
 test.each([
   ['a: b', 200],
@@ -131,15 +121,14 @@ test('100 Continue is sent to a client that waits for it (RFC 9110, section 10.1
   socket.destroy();
 });
 
-test.each(['TRACE', 'POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND', 'OPTIONS'])(
-  'the method %s is rejected by REST with what is allowed',
-  async (method) => {
-    const { status, fields, body } = await ask(`${method} ${PATH} HTTP/1.1\r\nx-secret: s\r\n${CLOSE}`);
-    expect([status, fields.get('allow')]).toEqual([405, 'GET, HEAD']);
-    expect(body).not.toContain('secret');
-    expect(JSON.parse(body)).toMatchObject({ code: 'METHOD_NOT_ALLOWED' });
-  },
-);
+const METHODS = ['TRACE', 'POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND', 'OPTIONS'];
+
+test.each(METHODS)('the method %s is rejected by REST with what is allowed', async (method) => {
+  const { status, fields, body } = await ask(`${method} ${PATH} HTTP/1.1\r\nx-secret: s\r\n${CLOSE}`);
+  expect([status, fields.get('allow')]).toEqual([405, 'GET, HEAD']);
+  expect(body).not.toContain('secret');
+  expect(JSON.parse(body)).toMatchObject({ code: 'METHOD_NOT_ALLOWED' });
+});
 
 test('a method that is unknown is rejected', async () => {
   const { status, body } = await ask(`BREW ${PATH} HTTP/1.1\r\n${CLOSE}`);
@@ -147,11 +136,8 @@ test('a method that is unknown is rejected', async () => {
 });
 
 test.each([
-  ['another protocol', 'upgrade: websocket\r\nconnection: upgrade, close\r\nhost: a\r\n\r\n'],
-  [
-    'HTTP/2',
-    'upgrade: h2c\r\nhttp2-settings: AAMAAABk\r\nconnection: upgrade, http2-settings, close\r\nhost: a\r\n\r\n',
-  ],
+  ['another protocol', `upgrade: websocket\r\nconnection: upgrade\r\n${CLOSE}`],
+  ['HTTP/2', `upgrade: h2c\r\nhttp2-settings: AAMAAABk\r\nconnection: upgrade, http2-settings\r\n${CLOSE}`],
   ['an expectation', `expect: a-pony\r\n${CLOSE}`],
   ['a range', `range: bytes=0-3\r\n${CLOSE}`],
   ['a body with GET', `content-length: 7\r\n${CLOSE}{"a":1}`],
@@ -185,16 +171,13 @@ test('what is no HTTP is rejected in the place of the answer where it is in the 
   expect(statusesIn(await send(`${get(PATH)}${broken}`))).toEqual([200, 400]);
 });
 
-test.each([`GET ${PATH}`, 'GET /', 'GET /graphql?query={__typename}'])(
-  'a body that nobody reads changes nothing, whatever its size: %s',
-  async (start) => {
-    const body = ' '.repeat(700_000);
-    const chunked = `transfer-encoding: chunked\r\n${CLOSE}${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
-    for (const sent of [`content-length: ${body.length}\r\n${CLOSE}${body}`, chunked]) {
-      expect((await ask(`${start} HTTP/1.1\r\n${sent}`)).status).toBe(200);
-    }
-  },
-);
+test.each([PATH, '/', '/graphql?query={__typename}'])('a body with GET is ignored: %s', async (path) => {
+  const body = ' '.repeat(700_000);
+  const chunked = `transfer-encoding: chunked\r\n${CLOSE}${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+  for (const sent of [`content-length: ${body.length}\r\n${CLOSE}${body}`, chunked]) {
+    expect((await ask(`GET ${path} HTTP/1.1\r\n${sent}`)).status).toBe(200);
+  }
+});
 
 const post = (fields: string, body: string) =>
   ask(`POST /graphql HTTP/1.1\r\ncontent-type: application/json\r\n${fields}\r\n${CLOSE}${body}`);

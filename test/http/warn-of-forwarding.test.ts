@@ -1,21 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { expect, test } from 'vitest';
+import { databaseOfFile } from '../support/database.js';
 import { startServiceForTest } from '../support/service.js';
 
-let database: TestDatabase;
-
-beforeAll(async () => {
-  database = await openTestDatabase();
-});
-afterAll(() => database.close());
+const database = databaseOfFile();
 
 /** The warnings of a service that gets requests with these values of X-Forwarded-For. */
 async function warningsOf(trustProxy: number | readonly string[], values: readonly (string | undefined)[]) {
   const service = await startServiceForTest({ database, trustProxy });
-  for (const value of values) {
-    const headers = value === undefined ? {} : { 'x-forwarded-for': value };
-    await fetch(`${service.url}/nothing`, { headers });
-  }
+  for (const value of values)
+    await service.rest('/nothing', value === undefined ? {} : { 'x-forwarded-for': value });
   return service.logged.filter(({ level }) => level === 'warn').map(({ msg }) => msg);
 }
 

@@ -20,17 +20,8 @@ test.each([
 });
 
 test.each([
-  undefined,
-  '',
-  'unknown',
-  '_hidden',
-  ':',
-  '1.2.3',
-  '1.2.3.4.5',
-  '1.2.3.400:80',
-  '192.0.2.1 ',
-  '[192.0.2.1]x',
-  'g::1',
+  ...[undefined, '', 'unknown', '_hidden', ':', '1.2.3', '1.2.3.4.5', '1.2.3.400:80', '192.0.2.1 '],
+  ...['[192.0.2.1]x', 'g::1'],
 ])('what a proxy names and is no address is the client that is connected: %s', (named) => {
   expect(clientKey(named, '::ffff:198.51.100.1')).toBe('198.51.100.1');
   expect(clientKey(named, undefined)).toBe('');

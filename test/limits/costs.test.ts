@@ -2,31 +2,26 @@ import fc from 'fast-check';
 import { getIntrospectionQuery, getOperationAST, parse, validate } from 'graphql';
 import { expect, test } from 'vitest';
 import { createSchema } from '../../src/graphql/schema.js';
-import { Costs, requireWithinLimits, type Variables } from '../../src/limits/costs.js';
+import { Costs, NO_COST, requireWithinLimits, type Variables } from '../../src/limits/costs.js';
 import { domainAliases, EVERY_FIELD } from '../support/every-field.js';
 
 const SCHEMA = createSchema();
 
-/** What follows from a document, and with variables. */
-function measure(source: string, variables: Variables = {}) {
-  const document = parse(source, { noLocation: true });
-  const operation = getOperationAST(document);
-  if (operation == null) throw new Error(`There is no operation: ${source}`);
-  return new Costs(SCHEMA).of(document, operation, variables);
-}
-
-/** Of a document that comes again, the fields with each of some variables. */
-function fieldsWith(source: string, given: readonly Variables[]): number[] {
+/** What follows from a document that comes with each of some variables. */
+function measureEach(source: string, given: readonly Variables[]) {
   const document = parse(source, { noLocation: true });
   const operation = getOperationAST(document);
   if (operation == null) throw new Error(`There is no operation: ${source}`);
   const costs = new Costs(SCHEMA);
-  return given.map((variables) => costs.of(document, operation, variables).fields);
+  return given.map((variables) => costs.of(document, operation, variables));
 }
 
-function inDomain(selection: string): string {
-  return `{ domain(name: "a.example") { ${selection} } }`;
+function measure(source: string, variables: Variables = {}) {
+  const [cost = NO_COST] = measureEach(source, [variables]);
+  return cost;
 }
+
+const inDomain = (selection: string) => `{ domain(name: "a.example") { ${selection} } }`;
 
 const DIFF = 'diff(from: "2024-01-01T00:00:00Z", to: "2024-02-01T00:00:00Z") { from }';
 const SEARCHES = [
@@ -35,6 +30,8 @@ const SEARCHES = [
   'searchDomains(where: { match: "*.example" } PAGE) { nodes { DOMAIN } }',
   'searchDomains(where: { match: "*.example" } PAGE) { edges { node { DOMAIN } } }',
 ];
+const PAGES_IN_PAGE =
+  'httpHeadersConnection(first: 5) { nodes { historyConnection(first: 101) { nodes { date } } } }';
 const PAGES_OF_DOMAIN = [
   'changes(PAGE) { nodes { id } }',
   'dnsRecordsConnection(PAGE) { nodes { __typename } }',
@@ -53,13 +50,7 @@ test.each([
   ['a page of the feed', '{ changes { nodes { id } } }', 2],
   ['statistics: 10', '{ statistics { __typename } }', 10],
   ['in a list: as for 10', inDomain('httpHeaders { historyConnection { nodes { date } } }'), 1 + 10 * 2],
-  [
-    'through all levels',
-    inDomain(
-      'httpHeadersConnection(first: 5) { nodes { historyConnection(first: 101) { nodes { date } } } }',
-    ),
-    1 + 2 + 5 * 3,
-  ],
+  ['through all levels', inDomain(PAGES_IN_PAGE), 1 + 2 + 5 * 3],
   ['the schema: nothing of its own', '{ __schema { types { name } } }', 0],
 ])('a document costs what its arguments ask for: %s', (_row, source, units) => {
   expect(measure(source).sum).toBe(units);
@@ -108,22 +99,17 @@ test.each<[string, string, Variables, number]>([
   expect(measure(source, variables).sum).toBe(units);
 });
 
-test.each(['constructor', 'toString', 'hasOwnProperty', '__proto__'])(
-  'variables of any name are read: %s',
-  (name) => {
-    const source = `query ($${name}: Int) { changes(first: $${name}) { nodes { id } } }`;
-    expect(measure(source, {}).sum).toBe(2);
-    expect(measure(source, JSON.parse(`{ "${name}": 500 }`)).sum).toBe(6);
-  },
-);
+test.each(['constructor', 'toString', '__proto__'])('variables of any name are read: %s', (name) => {
+  const source = `query ($${name}: Int) { changes(first: $${name}) { nodes { id } } }`;
+  expect(measure(source, {}).sum).toBe(2);
+  expect(measure(source, JSON.parse(`{ "${name}": 500 }`)).sum).toBe(6);
+});
 
 test('variables of a document that comes again with others are read', () => {
   const source = `query ($first: Int) { domain(name: "a") { ...F ...F } }
     fragment F on Domain { changes(first: $first) { nodes { id } } }`;
-  const [one, most, again, usual] = fieldsWith(
-    source,
-    [1, 500, 1, 100].map((first) => ({ first })),
-  );
+  const given = [1, 500, 1, 100].map((first) => ({ first }));
+  const [one, most, again, usual] = measureEach(source, given).map(({ fields }) => fields);
   expect(one).toBe(again);
   expect(new Set([one, most, usual]).size).toBe(3);
 });
@@ -141,8 +127,7 @@ test('each operation of a document has its own cost', () => {
   const costs = new Costs(SCHEMA);
   const of = (name: string) => {
     const operation = getOperationAST(document, name);
-    if (operation == null) throw new Error(`There is no operation ${name}.`);
-    return [...costs.of(document, operation, {}).units.values()];
+    return operation && [...costs.of(document, operation, {}).units.values()];
   };
   expect([of('A'), of('B'), of('A')]).toEqual([[1], [10], [1]]);
 });
@@ -150,8 +135,8 @@ test('each operation of a document has its own cost', () => {
 /** Something that is selected of a domain. */
 interface Piece {
   readonly field: 'name' | 'dnsRecords' | 'httpHeaders' | 'changes' | 'diff';
-  readonly first: (typeof FIRSTS)[number];
-  readonly condition: (typeof CONDITIONS)[number];
+  readonly first: [written: string, length: number];
+  readonly condition: [written: string, included: number];
   /** Of the domain of each change. */
   readonly inside: readonly Piece[];
   /** Whether it is in a fragment of its own, and whether that has the condition. */
@@ -162,23 +147,25 @@ const DECLARED =
   '($yes: Boolean!, $no: Boolean!, $on: Boolean! = true, $few: Int, $many: Int!, $usual: Int = 120)';
 const GIVEN = { yes: true, no: false, few: 3, many: 250 };
 /** How a page's length is written, and which it is. */
-const FIRSTS = [
-  ...[['', 100] as const, ['first: 5', 5] as const, ['first: 250', 250] as const],
-  ...[['first: $few', 3] as const, ['first: $many', 250] as const, ['first: $usual', 120] as const],
-];
-/** How a selection is included or left out, and which it is. */
-const CONDITIONS = [
-  ...[['', 1] as const, ['@include(if: $yes)', 1] as const, ['@include(if: $no)', 0] as const],
-  ...[['@skip(if: $yes)', 0] as const, ['@skip(if: $no)', 1] as const, ['@skip(if: true)', 0] as const],
-  ...[['@include(if: $on)', 1] as const, ['@include(if: $yes) @skip(if: $yes)', 0] as const],
-];
+const FIRSTS = {
+  '': 100,
+  '(first: 5)': 5,
+  '(first: $few)': 3,
+  '(first: $many)': 250,
+  '(first: $usual)': 120,
+};
+/** How a selection is included, 1, or left out. */
+const CONDITIONS = {
+  ...{ '': 1, '@include(if: $yes)': 1, '@include(if: $no)': 0, '@skip(if: $yes)': 0, '@skip(if: $no)': 1 },
+  ...{ '@skip(if: true)': 0, '@include(if: $on)': 1, '@include(if: $yes) @skip(if: $yes)': 0 },
+};
 
 const { pieces } = fc.letrec<{ pieces: Piece[]; piece: Piece }>((tie) => ({
   pieces: fc.array(tie('piece'), { minLength: 1, maxLength: 4, depthIdentifier: 'pieces' }),
   piece: fc.record({
     field: fc.constantFrom<Piece['field']>('name', 'dnsRecords', 'httpHeaders', 'changes', 'diff'),
-    first: fc.constantFrom(...FIRSTS),
-    condition: fc.constantFrom(...CONDITIONS),
+    first: fc.constantFrom(...Object.entries(FIRSTS)),
+    condition: fc.constantFrom(...Object.entries(CONDITIONS)),
     inside: fc.oneof({ maxDepth: 2, depthIdentifier: 'pieces' }, fc.constant([]), tie('pieces')),
     fragment: fc.constantFrom<Piece['fragment']>('none', 'named', 'inline'),
   }),
@@ -191,8 +178,7 @@ function written(domains: readonly (readonly Piece[])[], withFragments: boolean)
   const own = (piece: Piece, condition: string): string => {
     names += 1;
     const alias = `a${names}`;
-    const [first] = piece.first;
-    const page = first === '' ? '' : `(${first})`;
+    const [page] = piece.first;
     switch (piece.field) {
       case 'name':
         return `${alias}: name ${condition}`;
@@ -285,10 +271,9 @@ test('a short argument does not count, so that a document costs the same with ot
 });
 
 test('a long argument counts after a request with short variables, too', () => {
-  const [short = 0, long = 0, again] = fieldsWith(
-    'query ($n: ID!) { node(id: $n) { id } }',
-    ['a', 'a'.repeat(1_000), 'b'].map((n) => ({ n })),
-  );
+  const given = ['a', 'a'.repeat(1_000), 'b'].map((n) => ({ n }));
+  const costs = measureEach('query ($n: ID!) { node(id: $n) { id } }', given);
+  const [short = 0, long = 0, again] = costs.map(({ fields }) => fields);
   expect([long - short, again]).toEqual([1_000, short]);
 });
 
@@ -302,13 +287,10 @@ const tooComplex = (message: RegExp) =>
 const aliases = (count: number, field: string) =>
   Array.from({ length: count }, (_, at) => `a${at}: ${field}`).join(' ');
 
-const EVERY_INTROSPECTION = {
-  specifiedByUrl: true,
-  inputValueDeprecation: true,
-  schemaDescription: true,
-  directiveIsRepeatable: true,
-  oneOf: true,
-};
+const OPTIONS = 'specifiedByUrl inputValueDeprecation schemaDescription directiveIsRepeatable oneOf'.split(
+  ' ',
+);
+const EVERY_INTROSPECTION = Object.fromEntries(OPTIONS.map((option) => [option, true]));
 
 test.each([
   ['100 domains with every field of every type', domainAliases(100, EVERY_FIELD)],
@@ -362,13 +344,11 @@ test.each([
 });
 
 /** Fragments of which each spreads the next one, so many times. */
-const chain = (length: number, spread: string, last: string, type: string) =>
-  Array.from(
-    { length },
-    (_, at) => `fragment F${at} on ${type} { ${spread.replaceAll('NEXT', `...F${at + 1}`)} }`,
-  )
-    .concat(`fragment F${length} on ${type} { ${last} }`)
-    .join(' ');
+const chain = (length: number, spread: string, last: string, type: string) => {
+  const selected = (at: number) => (at === length ? last : spread.replaceAll('NEXT', `...F${at + 1}`));
+  const all = Array.from({ length: length + 1 }, (_, at) => `fragment F${at} on ${type} { ${selected(at)} }`);
+  return all.join(' ');
+};
 
 test.each([
   ['', 'NEXT NEXT', ''],

@@ -190,19 +190,14 @@ test('octets count no more where they are read already, or their client has gone
 });
 
 test('whatever comes and goes, no place is given twice, none is lost, and nobody waits beside a free one', async () => {
-  const [all, client] = [
-    { ...GATE.all, places: 5, searches: 3 },
-    { ...GATE.client, places: 3, searches: 2 },
-  ];
+  const all = { ...GATE.all, places: 5, searches: 3 };
+  const client = { ...GATE.client, places: 3, searches: 2 };
   interface Request {
     readonly client: number;
     readonly isSearch: boolean;
   }
-  const step = fc.record({
-    client: fc.integer({ min: 0, max: 3 }),
-    isSearch: fc.boolean(),
-    leaves: fc.boolean(),
-  });
+  const address = fc.integer({ min: 0, max: 3 });
+  const step = fc.record({ client: address, isSearch: fc.boolean(), leaves: fc.boolean() });
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
       const gate = new Gate({ ...GATE, all, client, waiting: 1_000 });

@@ -14,13 +14,11 @@ async function withStore(
   url: string,
   work: (store: RedisStore, reasons: () => readonly unknown[]) => Promise<void> | void,
 ): Promise<void> {
-  const lines: string[] = [];
-  const store = await openRedisStore(
-    url,
-    createLogger({ level: 'info', stream: { write: (line) => lines.push(line) } }),
-  );
+  const logged: unknown[] = [];
+  const stream = { write: (line: string) => logged.push(JSON.parse(line).reason) };
+  const store = await openRedisStore(url, createLogger({ level: 'info', stream }));
   try {
-    await work(store, () => lines.map((line) => JSON.parse(line).reason));
+    await work(store, () => logged);
   } finally {
     store.close();
   }
@@ -49,16 +47,13 @@ test.each([
   ['TLS', 'redis', expect.stringMatching(` ${CHECK_ADDRESS}$`)],
   ['nothing but an end', 'redis', expect.stringMatching(`: ${CHECK_ADDRESS}$`)],
   ['nothing but an end', 'rediss', expect.stringMatching(`: ${CHECK_ADDRESS}$`)],
-] as const)(
-  'where %s answers, connected by %s, and no Redis, one reason says what to write',
-  async (name, scheme, reason) => {
-    const server = OTHERS[name]().listen(0, '127.0.0.1');
-    onTestFinished(() => void server.close());
-    await once(server, 'listening');
-    const { port } = Object(server.address());
-    expect(await reasonsOf(`${scheme}://user:password@127.0.0.1:${port}`)).toEqual([reason]);
-  },
-);
+] as const)('where %s answers by %s, one reason says what to write', async (name, scheme, reason) => {
+  const server = OTHERS[name]().listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const { port } = Object(server.address());
+  expect(await reasonsOf(`${scheme}://user:password@127.0.0.1:${port}`)).toEqual([reason]);
+});
 
 describe.skipIf(!HAS_REDIS)('where a Redis rejects', () => {
   const CHECK = "check the user, the password and the database's number in REDIS_URL";

@@ -1,23 +1,20 @@
 import fc from 'fast-check';
 import pg from 'pg';
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 import { type Caller, NEVER_GONE } from '../../src/limits/caller.js';
 import { createLoaders, type Loaders } from '../../src/loaders/create-loaders.js';
 import type { DomainHistory, HistoryParts } from '../../src/loaders/domain-history.js';
 import { ClientGoneError } from '../../src/model/errors.js';
-import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
+import { databaseOfFile, emptyTestDatabase } from '../support/database.js';
 import { insertDnsRecords, insertDomain, insertHeaderChanges } from '../support/rows.js';
 
 const ALL: HistoryParts = { dnsRecords: true, httpHeaders: true, counts: true };
 
-let database: TestDatabase;
 let loaders: Loaders;
 
-beforeAll(async () => {
-  database = await openTestDatabase();
-  loaders = createLoaders({ prisma: database.prisma, searchPrisma: database.prisma });
+const database = databaseOfFile(async ({ prisma }) => {
+  loaders = createLoaders({ prisma, searchPrisma: prisma });
 });
-afterAll(() => database.close());
 beforeEach(() => emptyTestDatabase(database));
 
 function load(name: string, parts: HistoryParts = {}): Promise<DomainHistory | null> {
@@ -58,12 +55,8 @@ test('domains that one client requests at once are loaded a few at a time: anoth
 });
 
 test('nothing is sent to the database for a client that has gone', async () => {
-  const statements = await statementsOf(() =>
-    expect(
-      loaders.domainHistory.load({ name: 'a.example' }, { signal: { destroyed: true } }),
-    ).rejects.toThrow(ClientGoneError),
-  );
-  expect(statements).toEqual([]);
+  const ask = () => loaders.domainHistory.load({ name: 'a.example' }, { signal: { destroyed: true } });
+  expect(await statementsOf(() => expect(ask()).rejects.toThrow(ClientGoneError))).toEqual([]);
 });
 
 test('domains that are requested at once come in their places, with each part that any of their clients needs', async () => {
@@ -91,7 +84,7 @@ test.each([
   [LARGE + 1, LARGE, [undefined, 1]],
   [7, LARGE + 1, [1, undefined]],
 ])(
-  'a large history has no lists, which are read by pages: of %i octets of records and %i of headers',
+  'a large history has no lists: of %i octets of records and %i of headers',
   async (dnsRecords, httpHeaders, lists) => {
     await insertDomain(database.pool, { name: 'a.example' });
     await insertDnsRecords(database.pool, 'a.example', [{ type: 'A', rdata: { ip: '192.0.2.1' } }]);
@@ -116,16 +109,11 @@ test('times come back to the microsecond, from year 0 to 9999', async () => {
   const times = [-62_167_219_200_000_000n, -11_644_473_600_000_001n, -1n, 0n, 253_402_300_799_999_999n];
   const [created = 0n, lastUpdate = 0n] = [times[0], times.at(-1)];
   await insertDomain(database.pool, { name: 'a.example', created, lastUpdate, lastChange: -1n });
-  await insertDnsRecords(
-    database.pool,
-    'a.example',
-    times.map((firstSeen) => ({ type: 'A', rdata: { ip: '192.0.2.1' }, firstSeen, removed: firstSeen })),
-  );
-  await insertHeaderChanges(
-    database.pool,
-    'a.example',
-    times.map((observedAt) => ({ name: 'server', observedAt, value: String(observedAt) })),
-  );
+  const record = { type: 'A', rdata: { ip: '192.0.2.1' } };
+  const records = times.map((firstSeen) => ({ ...record, firstSeen, removed: firstSeen }));
+  await insertDnsRecords(database.pool, 'a.example', records);
+  const changes = times.map((observedAt) => ({ name: 'server', observedAt, value: String(observedAt) }));
+  await insertHeaderChanges(database.pool, 'a.example', changes);
   const { dnsRecords, httpHeaders, ...history } = await loadAll('a.example');
   expect(history).toMatchObject({ created, lastUpdate, lastChange: -1n });
   const stays = dnsRecords?.map(({ firstSeen, removed }) => [firstSeen, removed]);

@@ -1,31 +1,29 @@
 import { execute, parse } from 'graphql';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { fillForQuestions } from '../../bench/questions/fill.js';
 import { openDatabase } from '../../src/database/client.js';
 import { Prisma } from '../../src/database/generated/client.js';
 import { ON_SERVER, ON_SHARDS, type Tables } from '../../src/database/tables.js';
 import { inTransaction } from '../../src/database/transaction.js';
 import { Feed } from '../../src/feed/feed.js';
+import type { GraphqlExecutor } from '../../src/graphql/execute.js';
 import { createLoaders } from '../../src/loaders/create-loaders.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
-import { IS_POOLED, openTestDatabase, TEST_SERVER, type TestDatabase } from '../support/database.js';
+import { databaseOfFile, IS_POOLED, TEST_SERVER } from '../support/database.js';
 import { anonymous, callerOf, openExecutor } from '../support/graphql-executor.js';
 import { observation } from '../support/observations.js';
 
-let database: TestDatabase;
 /** The statements of the latest question, each with its values. */
 const sent: { readonly text: string; readonly values: unknown[] }[] = [];
 
-beforeAll(async () => {
-  database = await openTestDatabase();
-  const client = await database.pool.connect();
+const database = databaseOfFile(async ({ pool }) => {
+  const client = await pool.connect();
   try {
     await fillForQuestions(client, 3_000);
   } finally {
     client.release();
   }
 });
-afterAll(() => database.close());
 
 async function ask(query: string, tables = ON_SERVER) {
   const prisma = new Proxy(database.prisma, {
@@ -40,7 +38,11 @@ async function ask(query: string, tables = ON_SERVER) {
   });
   const loaders = createLoaders({ prisma, searchPrisma: prisma }, { tables });
   const feed = new Feed(prisma, { tables });
-  const executor = openExecutor(database, undefined, { loaders, feed });
+  return executeBy(openExecutor(database, undefined, { loaders, feed }), query);
+}
+
+/** By graphql-js. */
+function executeBy(executor: GraphqlExecutor, query: string) {
   const viewer = { ...anonymous(), scopes: new Set(['search:read' as const]) };
   return execute({
     schema: executor.schema,
@@ -81,6 +83,7 @@ const domains = (where: string) =>
   `searchDomains(where: { ${where} }, first: 100) { nodes { name created } }`;
 const own = (field: string) => `domain(name: "shop10.net") { ${field} }`;
 const target = 'target: "ns1.provider40.example"';
+const VALUES = 'historyConnection(first: 10) { nodes { new } }';
 
 test.each([
   ['records by address', records('ip: "10.1.0.7"')],
@@ -105,24 +108,13 @@ test.each([
   ['domains by a part', domains('match: "*og27*"')],
   ['domains below a registrable domain', domains('registrableDomain: "shop10.net"')],
   ['domains by time of creation', domains(`createdTo: "${LATER}"`)],
-  [
-    'domains by time of change',
-    domains('changedFrom: "2024-06-30T00:00:00Z", changedTo: "2024-06-30T01:00:00Z"'),
-  ],
+  ['domains by time of change', domains(`changedFrom: "${LATER}", changedTo: "2024-01-01T02:00:00Z"`)],
   ['all domains', domains('')],
   ['the feed', 'changes(first: 100) { nodes { id ... on DnsRecordAdded { record { __typename } } } }'],
   ['the feed, backwards', 'changes(first: 100, order: NEWEST_FIRST) { nodes { id } }'],
-  [
-    'present records of a domain',
-    own('dnsRecordsConnection(first: 100, present: true) { nodes { __typename } }'),
-  ],
+  ['present records of a domain', own('dnsRecordsConnection(present: true) { nodes { __typename } }')],
   ['records of a domain by type', own('dnsRecordsConnection(types: ["NS", "MX"]) { nodes { __typename } }')],
-  [
-    'headers of a domain',
-    own(
-      'httpHeadersConnection { nodes { name history { new } historyConnection(first: 10) { nodes { new } } } }',
-    ),
-  ],
+  ['headers of a domain', own(`httpHeadersConnection { nodes { name history { new } ${VALUES} } }`)],
 ])('a question reads no table as a whole: %s', async (_kind, field) => {
   sent.length = 0;
   const { errors } = await ask(`{ ${field} }`);
@@ -174,9 +166,8 @@ describe('the last pages of a long list of records read no more than the first',
   beforeAll(async () => {
     const addresses = (at: number) =>
       Array.from({ length: 20 }, (_, one) => `10.${one}.${at >> 8}.${at & 255}`);
-    const observed = Array.from({ length: 500 }, (_, at) =>
-      observation({ domain: 'long.example', at, records: addresses(at) }),
-    );
+    const looks = Array.from({ length: 500 }, (_, at) => ({ at, records: addresses(at) }));
+    const observed = looks.map((look) => observation({ domain: 'long.example', ...look }));
     await createRecorder(database.pool).record(observed);
     await database.pool.query('VACUUM ANALYZE dns_record');
   }, 60_000);
@@ -201,13 +192,13 @@ describe('the last pages of a long list of records read no more than the first',
   });
 });
 
+// A plan for any interval may read a whole history.
 test.skipIf(TEST_SERVER === undefined || IS_POOLED)(
-  'questions are planned with their values, however often they come: a plan for any interval may read a whole history',
+  'questions are planned with their values, however often they come',
   async () => {
     const one = await openDatabase({ ...database.options, poolSize: 1 });
     const executor = openExecutor(one);
-    const viewer = { ...anonymous(), scopes: new Set(['search:read' as const]) };
-    const document = parse(`{
+    const question = `{
       domain(name: "d0000001.example") {
         changes(first: 9, from: "2024-01-01T00:00:00Z", to: "2026-01-01T00:00:00Z") { nodes { id } }
         dnsRecordsConnection(first: 9) { nodes { __typename } }
@@ -217,13 +208,9 @@ test.skipIf(TEST_SERVER === undefined || IS_POOLED)(
       httpHeaders(first: 9, where: { name: "server", contains: "nginx" }) { nodes { value } }
       searchDomains(first: 9, where: { match: "*.example", changedFrom: "2024-01-01T00:00:00Z" }) { nodes { name } }
       changes(first: 9) { nodes { id } }
-    }`);
-    for (let time = 0; time < 7; time += 1) {
-      const { errors } = await execute({
-        ...{ schema: executor.schema, document, contextValue: executor.contextFor(callerOf(viewer)) },
-      });
-      expect(errors).toBeUndefined();
-    }
+    }`;
+    for (let time = 0; time < 7; time += 1)
+      expect((await executeBy(executor, question)).errors).toBeUndefined();
     const prepared = await one.prisma.$queryRaw<{ statement: string }[]>`
       SELECT statement FROM pg_prepared_statements WHERE NOT from_sql AND statement !~ 'pg_prepared_statements'`;
     await one.close();

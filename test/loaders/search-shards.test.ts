@@ -1,6 +1,6 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import type { QueryConfig } from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { PrismaClient } from '../../src/database/generated/client.js';
 import type { Page, SearchKey } from '../../src/loaders/search.js';
 import {
@@ -9,10 +9,9 @@ import {
   searchRecordsOfShards,
 } from '../../src/loaders/search-shards.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
-import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { databaseOfFile } from '../support/database.js';
 import { observation } from '../support/observations.js';
 
-let database: TestDatabase;
 let prisma: PrismaClient;
 
 /** The queries that read what was found: they are executed after those that find it, each by a snapshot of its own. */
@@ -21,8 +20,7 @@ const SECOND_READING =
 let secondReadings = 0;
 const GONE = 'b.example';
 
-beforeAll(async () => {
-  database = await openTestDatabase();
+databaseOfFile(async (database) => {
   const names = ['a.example', GONE, 'c.example', 'd.example'];
   const look = { at: 1, records: ['192.0.2.1'], headers: { server: 'nginx' } };
   await createRecorder(database.pool).record(names.map((domain) => observation({ domain, ...look })));
@@ -40,8 +38,6 @@ beforeAll(async () => {
   });
   prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
 });
-afterAll(() => database.close());
-
 /** For each filter, the domains of the matches of all pages. */
 async function domainsOf<Filter, Match, Place>(
   search: (prisma: PrismaClient, key: SearchKey<Filter, Place>) => Promise<Page<Match, Place>>,
@@ -64,19 +60,15 @@ async function domainsOf<Filter, Match, Place>(
   return found;
 }
 
-test.each([1, 2, 3])(
-  'a domain that is erased between the finding of a page of %i and its reading is missing alone from domains, records and headers',
-  async (first) => {
-    const names = [{}, { match: { parts: ['', 'example'] } }];
-    const records = [{ ip: '192.0.2.1' }, { types: ['A'] }];
-    const headers = [{ name: 'server', value: 'nginx' }, { name: 'server' }];
-    const others = [OTHERS, OTHERS];
-    expect(await domainsOf(searchDomainsOfShards, ({ name }) => name, names, first)).toEqual(others);
-    expect(await domainsOf(searchRecordsOfShards, ({ place }) => place.domain, records, first)).toEqual(
-      others,
-    );
-    expect(await domainsOf(searchHeadersOfShards, ({ domain }) => domain, headers, first)).toEqual(others);
-  },
-);
+test.each([1, 2, 3])('a domain erased before its page of %i is read is missing alone', async (first) => {
+  const names = [{}, { match: { parts: ['', 'example'] } }];
+  const records = [{ ip: '192.0.2.1' }, { types: ['A'] }];
+  const headers = [{ name: 'server', value: 'nginx' }, { name: 'server' }];
+  const others = [OTHERS, OTHERS];
+  expect(await domainsOf(searchDomainsOfShards, ({ name }) => name, names, first)).toEqual(others);
+  const found = await domainsOf(searchRecordsOfShards, ({ place }) => place.domain, records, first);
+  expect(found).toEqual(others);
+  expect(await domainsOf(searchHeadersOfShards, ({ domain }) => domain, headers, first)).toEqual(others);
+});
 
 const OTHERS = ['a.example', 'c.example', 'd.example'];

@@ -2,15 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ON_SERVER, ON_SHARDS } from '../../src/database/tables.js';
 import { loadStatistics } from '../../src/loaders/statistics.js';
 import { standInForCitus } from '../support/citus.js';
-import { openTestDatabase, type TestDatabase } from '../support/database.js';
-
-let database: TestDatabase;
+import { databaseOfFile } from '../support/database.js';
 
 const [DOMAINS, RECORDS, REMOVED, HEADERS, VALUES] = [101_000, 206_000, 102_000, 20_000, 101_000];
 
-beforeAll(async () => {
-  database = await openTestDatabase();
-  const { pool } = database;
+const database = databaseOfFile(async ({ pool }) => {
   await pool.query(
     `INSERT INTO domain (name, version, recorded_at, created, last_update, dns_types)
      SELECT number || '.example', 1, number, 1, 1, '{}' FROM generate_series(1, ${DOMAINS}) AS number`,
@@ -28,8 +24,7 @@ beforeAll(async () => {
        FROM generate_series(1, ${HEADERS + VALUES}) AS number ORDER BY hashint8(number)`,
   );
   await standInForCitus(pool);
-}, 120_000);
-afterAll(() => database.close());
+});
 
 function expectAbout(found: number, expected: number, off = 0.02) {
   expect(found).toBeGreaterThan(expected * (1 - off));

@@ -1,18 +1,15 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import type { GraphqlExecutor } from '../../src/graphql/execute.js';
 import { selectDnsEntries } from '../../src/resolvers/lists.js';
-import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
+import { databaseOfFile, emptyTestDatabase } from '../support/database.js';
 import { executeFreely, openExecutor } from '../support/graphql-executor.js';
 import { FIRST_SEEN, insertDnsRecords, insertDomain, insertHeaderChanges } from '../support/rows.js';
 
-let database: TestDatabase;
 let executor: GraphqlExecutor;
 
-beforeAll(async () => {
-  database = await openTestDatabase();
-  executor = openExecutor(database);
+const database = databaseOfFile(async (opened) => {
+  executor = openExecutor(opened);
 });
-afterAll(() => database.close());
 beforeEach(() => emptyTestDatabase(database));
 
 /** The data of a query, as JSON has it; the query must have no errors. */
@@ -33,9 +30,8 @@ test('one variable may be the types of one list and the names of another', async
   const source = `query ($list: [String!]) { domain(name: "both.example") {
     dnsRecords(types: $list, present: false) { ... on ARecord { ip removed } } httpHeaders(names: $list) { name } } }`;
   const dnsRecords = [{ ip: '192.0.2.8', removed: '2024-03-01T10:20:30.123457Z' }];
-  expect(await data(source, { list: ['a'] })).toEqual({
-    domain: { dnsRecords, httpHeaders: [{ name: 'a' }] },
-  });
+  const domain = { dnsRecords, httpHeaders: [{ name: 'a' }] };
+  expect(await data(source, { list: ['a'] })).toEqual({ domain });
 });
 
 const ENTRIES = Array.from({ length: 100 }, (_, at) => ({
@@ -82,32 +78,26 @@ test('httpHeaders shows each header with its history, and only the requested one
   const source = `query ($names: [String!]) { domain(name: "a.example") {
     httpHeaders(names: $names) { name value history { event date new old } }
   } }`;
-  const [created, updated] = ['1970-01-01T00:00:00.000000Z', '1970-01-01T00:00:01.000000Z'];
-  const server = {
-    name: 'server',
-    value: 'caddy',
-    history: [
-      { event: 'created', date: created, new: 'nginx', old: null },
-      { event: 'updated', date: updated, new: 'caddy', old: 'nginx' },
-    ],
-  };
-  const via = { name: 'via', value: '', history: [{ event: 'created', date: created, new: '', old: null }] };
+  const created = { event: 'created', date: '1970-01-01T00:00:00.000000Z', old: null };
+  const updated = { event: 'updated', date: '1970-01-01T00:00:01.000000Z', old: 'nginx', new: 'caddy' };
+  const server = { name: 'server', value: 'caddy', history: [{ ...created, new: 'nginx' }, updated] };
+  const via = { name: 'via', value: '', history: [{ ...created, new: '' }] };
   expect(await data(source)).toEqual({ domain: { httpHeaders: [server, via] } });
   expect(await data(source, { names: ['SERVER', 'etag'] })).toEqual({ domain: { httpHeaders: [server] } });
   expect(await data(source, { names: [] })).toEqual({ domain: { httpHeaders: [] } });
 });
 
 test('a domain has its names, its numbers, and when it was recorded last', async () => {
-  await insertDomain(database.pool, { name: 'www.xn--bcher-kva.example' });
-  await insertDnsRecords(database.pool, 'www.xn--bcher-kva.example', [
-    { type: 'A', rdata: { ip: '192.0.2.1' }, removed: FIRST_SEEN },
-  ]);
+  const name = 'www.xn--bcher-kva.example';
+  await insertDomain(database.pool, { name });
+  const record = { type: 'A', rdata: { ip: '192.0.2.1' }, removed: FIRST_SEEN };
+  await insertDnsRecords(database.pool, name, [record]);
   await database.pool.query('UPDATE domain SET version = 9007199254740993, recorded_at = 1700000000000001');
   const source = `query ($name: String!) { domain(name: $name) {
     name unicodeName registrableDomain dnsRecordCount httpHeaderCount changeCount version recordedAt } }`;
   expect(await data(source, { name: 'WWW.Bücher.example.' })).toEqual({
     domain: {
-      name: 'www.xn--bcher-kva.example',
+      name,
       unicodeName: 'www.bücher.example',
       registrableDomain: 'xn--bcher-kva.example',
       dnsRecordCount: 1,

@@ -1,10 +1,6 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createRecorder } from '../../src/recorder/recorder.js';
-import { askGraphql } from '../support/ask.js';
-import { type ObservationParts, observation, timeText } from '../support/observations.js';
-import { startTestService, type TestService } from '../support/service.js';
-
-let service: TestService;
+import { expect, test } from 'vitest';
+import { type ObservationParts, timeText } from '../support/observations.js';
+import { serviceOfFile } from '../support/service.js';
 
 const HOUR = 3_600;
 const NS = { host: 'example.com', class: 'IN', type: 'NS', target: 'ns1.example.net' };
@@ -15,17 +11,13 @@ const LOOKS: readonly ObservationParts[] = Array.from({ length: 8 }, (_, hour) =
 }));
 const time = (hour: number) => `${timeText(hour * HOUR).slice(0, 19)}.000000Z`;
 
-beforeAll(async () => {
-  service = await startTestService();
-  await createRecorder(service.database.pool).record(LOOKS.map(observation));
-});
-afterAll(() => service.stop());
+const service = serviceOfFile({}, ({ record }) => record(...LOOKS));
 
 const FIELDS = 'host type rotating poolSize pool { data firstSeen lastSeen stays }';
 
 async function rrsetsOf(args: string, domainArgs = '') {
   const query = `{ domain(name: "example.com"${domainArgs}) { rrsets${args} { ${FIELDS} } } }`;
-  return (await askGraphql(service, query)).data.domain.rrsets;
+  return (await service.graphql(query)).data.domain.rrsets;
 }
 
 test('an RRset tells its pool: each value it had, when and how often, the latest first, and whether it rotates', async () => {
@@ -49,8 +41,7 @@ test('types select RRsets, of which nothing later is known as of a time', async 
     { data: '192.0.2.1', lastSeen: time(0), stays: 1 },
   ];
   const then = `, at: "${timeText(2 * HOUR + 60)}"`;
-  expect(await rrsetsOf('(types: ["a"])', then)).toMatchObject([
-    { type: 'A', rotating: false, poolSize: 3, pool },
-  ]);
+  const rrset = { type: 'A', rotating: false, poolSize: 3, pool };
+  expect(await rrsetsOf('(types: ["a"])', then)).toMatchObject([rrset]);
   expect(await rrsetsOf('(types: ["MX"])')).toEqual([]);
 });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
-import { inject } from 'vitest';
+import { afterAll, beforeAll, inject } from 'vitest';
 import { type Database, type DatabaseOptions, openDatabase } from '../../src/database/client.js';
 import { partitionTables } from '../../src/database/distribution.js';
 import { migrate } from '../../src/database/migrate.js';
@@ -54,6 +54,17 @@ export async function openTestDatabase(): Promise<TestDatabase> {
       return closed;
     },
   };
+}
+
+/** The database of a test file: it is opened before its tests, and closed after them. */
+export function databaseOfFile(prepare?: (database: TestDatabase) => Promise<unknown>): TestDatabase {
+  const database: TestDatabase = Object.create(null);
+  beforeAll(async () => {
+    Object.assign(database, await openTestDatabase());
+    await prepare?.(database);
+  });
+  afterAll(() => database.close?.());
+  return database;
 }
 
 export async function openMigrated(databaseUrl: string): Promise<Database> {

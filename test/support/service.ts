@@ -9,8 +9,10 @@ import type { TimeLimits } from '../../src/http/server.js';
 import { recordSamples } from '../../src/importers/samples.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { createLogger } from '../../src/telemetry/logging.js';
+import { askGraphql, askRest } from './ask.js';
 import { openTestDatabase } from './database.js';
 import { requireDocumentedAnswers } from './documented-fetch.js';
+import { type ObservationParts, observation } from './observations.js';
 
 export interface TestServiceOptions extends Partial<Settings> {
   /** An open, migrated database, which stays open; absent: one of the service's own. */
@@ -55,6 +57,12 @@ export async function startTestService(options: TestServiceOptions = {}) {
     /** What was logged so far, an object a line. */
     logged,
     createToken: (token: TestToken = {}) => createTestToken(database, token),
+    record: (...parts: ObservationParts[]) =>
+      createRecorder(database.pool).record(parts.map((each) => observation(each))),
+    fetch: (path: string, init?: RequestInit) => fetch(url + path, init),
+    graphql: (query: string, variables = {}, headers = {}) => askGraphql({ url }, query, variables, headers),
+    /** @param path After `/api/v1`. */
+    rest: (path: string, headers = {}) => askRest({ url }, path, headers),
     async stop() {
       endRequirement();
       await stop();
@@ -72,13 +80,13 @@ export function serviceOfFile(
   options: TestServiceOptions | (() => TestServiceOptions) = {},
   prepare?: (service: TestService) => Promise<unknown>,
 ): TestService {
-  let started: TestService | undefined;
+  const service: TestService = Object.create(null);
   beforeAll(async () => {
-    started = await startTestService(typeof options === 'function' ? options() : options);
-    await prepare?.(started);
+    Object.assign(service, await startTestService(typeof options === 'function' ? options() : options));
+    await prepare?.(service);
   });
-  afterAll(() => started?.stop());
-  return new Proxy(Object.create(null), { get: (_none, name) => Reflect.get(Object(started), name) });
+  afterAll(() => service.stop?.());
+  return service;
 }
 
 /** The same, stopped when the test has ended. */
@@ -90,9 +98,13 @@ export async function startServiceForTest(options: TestServiceOptions = {}): Pro
 
 export async function startServiceWithSamples(options: TestServiceOptions = {}): Promise<TestService> {
   const service = await startTestService(options);
-  await recordSamples(createRecorder(service.database.pool), BigInt(Date.now()) * 1000n);
+  await withSamples(service);
   return service;
 }
+
+/** Records the samples in the database of a service. */
+export const withSamples = ({ database }: Pick<TestService, 'database'>) =>
+  recordSamples(createRecorder(database.pool), BigInt(Date.now()) * 1000n);
 
 const TEST_ENVIRONMENT = {
   // The suite has to hold with kept responses and without.

@@ -1,8 +1,7 @@
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { createRecorder } from '../../../src/recorder/recorder.js';
-import { askRest } from '../../support/ask.js';
-import { headerChanger, type OpenEvents, openEvents } from '../../support/events.js';
-import { observation } from '../../support/observations.js';
+
+import { headerChanger, type OpenEvents, openEvents, type ReceivedEvent } from '../../support/events.js';
+
 import { serviceOfFile, startServiceForTest, startTestService } from '../../support/service.js';
 
 const EVENTS = { accept: 'text/event-stream' };
@@ -21,7 +20,12 @@ async function listen(query = '', headers: Record<string, string> = {}): Promise
   return stream;
 }
 
-const page = async (query: string) => (await askRest(service, `/changes${query}`)).body;
+const page = async (query: string) => (await service.rest(`/changes${query}`)).body;
+const valuesIn = (changes: readonly { new: string }[]) => changes.map((each) => each.new);
+
+/** An event without data only moves the cursor over changes of others. */
+const changesIn = (events: readonly ReceivedEvent[]) =>
+  events.filter(({ data }) => data !== '').map(({ data }) => JSON.parse(data));
 
 test('a stream of changes begins at once with the id of the end of the feed, and sends each change as it is recorded with its cursor', async () => {
   const stream = await listen();
@@ -32,19 +36,14 @@ test('a stream of changes begins at once with the id of the end of the feed, and
     vary: expect.stringContaining('Accept,'),
   });
   const begin = await stream.next();
-  expect(begin).toMatchObject({
-    event: 'message',
-    data: '',
-    id: expect.stringMatching(/.+/),
-    retry: 3_000,
-  });
+  expect(begin).toMatchObject({ event: 'message', data: '', id: expect.stringMatching(/.+/), retry: 3_000 });
   await change('one');
   const one = await stream.next();
   await change('two');
   const two = await stream.next();
   const { changes, next } = await page(`?after=${begin?.id}`);
   expect([one, two].map((event) => JSON.parse(event?.data ?? ''))).toEqual(changes);
-  expect(changes.map((each: { new: string }) => each.new)).toEqual(['one', 'two']);
+  expect(valuesIn(changes)).toEqual(['one', 'two']);
   // A page continues where the stream is, and the reverse.
   expect(two?.id).toBe(next);
   expect((await page(`?after=${one?.id}`)).changes).toEqual([changes[1]]);
@@ -55,15 +54,14 @@ test('a stream sends an observation of any size: of more than a megabyte of valu
   const begin = (await stream.next())?.id;
   const texts = Array.from({ length: 40 }, (_, at) => String(at).padStart(2, '0').padEnd(60_000, 'a'));
   const headers = Object.fromEntries(texts.map((text, at) => [`x-${at + 10}`, text]));
-  const recorder = createRecorder(service.database.pool);
-  await recorder.record([observation({ domain: 'large.example', at: 1, headers })]);
+  await service.record({ domain: 'large.example', at: 1, headers });
   const sent: string[] = [];
   while (sent.length < 40) sent.push(JSON.parse((await stream.next())?.data ?? '{}').new);
   expect(sent).toEqual(texts);
   let after = begin;
   for (const expected of [texts.slice(0, 16), texts.slice(16, 32), texts.slice(32)]) {
     const { changes, next } = await page(`?domains=large.example&after=${after}`);
-    expect(changes.map((each: { new: string }) => each.new)).toEqual(expected);
+    expect(valuesIn(changes)).toEqual(expected);
     after = next;
   }
 });
@@ -78,8 +76,7 @@ test.each([
   const again = await listenAfter(id);
   await change('heard');
   const events = await again.until(({ data }) => data.includes('heard'));
-  const values = events.map(({ data }) => data !== '' && JSON.parse(data).new);
-  expect(values.filter((value) => value !== false)).toEqual(['missed', 'heard']);
+  expect(changesIn(events).map((each) => each.new)).toEqual(['missed', 'heard']);
 });
 
 test('a stream sends only changes of the domains and kinds', async () => {
@@ -88,27 +85,24 @@ test('a stream sends only changes of the domains and kinds', async () => {
   for (const domain of ['a.example', 'c.example', 'b.example'])
     for (const value of ['created', domain]) await change(value, domain);
   const events = await stream.until(({ data }) => data.includes('b.example'));
-  // An event without data only moves the cursor over changes of others.
-  const changes = events.filter(({ data }) => data !== '');
-  expect(changes.map(({ data }) => JSON.parse(data).new)).toEqual(['a.example', 'b.example']);
+  expect(changesIn(events).map((each) => each.new)).toEqual(['a.example', 'b.example']);
 });
 
-test('changes are a stream only where Accept prefers that to application/json; HEAD has its header fields', async () => {
+test('changes are a stream only where Accept prefers that to application/json', async () => {
   for (const [path, accept] of [
     ['/changes', 'application/json, text/event-stream'],
     ['/search/domains', EVENTS.accept],
   ] as const) {
-    const { fields } = await askRest(service, path, { accept });
+    const { fields } = await service.rest(path, { accept });
     expect(fields.get('content-type')).toBe('application/json; charset=utf-8');
   }
-  const head = await fetch(`${service.url}/api/v1/changes`, { method: 'HEAD', headers: EVENTS });
-  expect(head.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
-  expect(await head.text()).toBe('');
 });
 
-test('a stream that is asked for by HEAD is not open', async () => {
+test('a stream that is asked for by HEAD has its header fields, and is not open', async () => {
   for (let time = 0; time < 30; time += 1) {
-    await fetch(`${service.url}/api/v1/changes`, { method: 'HEAD', headers: EVENTS });
+    const head = await service.fetch('/api/v1/changes', { method: 'HEAD', headers: EVENTS });
+    expect(head.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
+    expect(await head.text()).toBe('');
   }
   expect((await listen()).response.status).toBe(200);
 });
@@ -150,16 +144,14 @@ test('a stream ends with a problem where the rate limit is used up, and continue
   const names = Array.from({ length: 300 }, (_, at) => `h${100 + at}`);
   for (let at = 0; at < 3; at += 1) {
     const headers = Object.fromEntries(names.slice(100 * at, 100 * (at + 1)).map((name) => [name, 'x']));
-    const parts = { domain: 'limited.example', at: 1_000 + at, headers };
-    await createRecorder(service.database.pool).record([observation(parts)]);
+    await service.record({ domain: 'limited.example', at: 1_000 + at, headers });
   }
   const events = await stream.until(({ event }) => event === 'end');
   const end = events.pop();
   expect(JSON.parse(end?.data ?? '')).toMatchObject({ status: 429, code: 'RATE_LIMITED' });
   expect(end?.retry).toBeGreaterThan(3_000);
   expect(await stream.next()).toBeUndefined();
-  const namesOf = (found: typeof events) =>
-    found.filter(({ data }) => data !== '').map(({ data }) => JSON.parse(data).name);
+  const namesOf = (found: typeof events) => changesIn(found).map(({ name }) => name);
   const heard = namesOf(events);
   expect(heard.length).toBeLessThan(300);
   const { response } = await openEvents(url, { headers: { 'last-event-id': end?.id ?? '' } });

@@ -1,35 +1,29 @@
 import fc from 'fast-check';
 import { parseAtomFeed, parseJsonFeed } from 'feedsmith';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { escaped } from '../../../src/notify/feeds.js';
 import { createRecorder } from '../../../src/recorder/recorder.js';
-import { askRest } from '../../support/ask.js';
-import { type ObservationParts, observation } from '../../support/observations.js';
+import { observation } from '../../support/observations.js';
 import { bearer, serviceOfFile } from '../../support/service.js';
 import { readElement, xmlFault } from '../../support/xml.js';
 
-const service = serviceOfFile({ trustProxy: 1 });
+const MAIL = { host: 'example.com', class: 'IN', type: 'MX', pri: 10, target: 'mail.example' };
+
+const service = serviceOfFile({ trustProxy: 1 }, ({ record }) =>
+  record(
+    { at: 0, records: ['192.0.2.1'], headers: { server: 'a' }, source: 'probe-1' },
+    { at: 1, records: ['192.0.2.1', MAIL], types: ['A', 'MX'], headers: { server: 'b' } },
+    { domain: 'other.example', at: 2, headers: { server: '<b>&"\' ]]>', 'x-tab': 'a\tb' } },
+    { at: 3, records: [], types: ['A'], headers: { 'x-new': 'n'.repeat(500) } },
+  ),
+);
 const closed = serviceOfFile(() => ({
   database: service.database,
   basePath: '/a/dms',
   auth: { provider: undefined, required: 'all' },
 }));
 
-const MAIL = { host: 'example.com', class: 'IN', type: 'MX', pri: 10, target: 'mail.example' };
-
-beforeAll(async () => {
-  await record({ at: 0, records: ['192.0.2.1'], headers: { server: 'a' }, source: 'probe-1' });
-  await record({ at: 1, records: ['192.0.2.1', MAIL], types: ['A', 'MX'], headers: { server: 'b' } });
-  await record({ domain: 'other.example', at: 2, headers: { server: '<b>&"\' ]]>', 'x-tab': 'a\tb' } });
-  await record({ at: 3, records: [], types: ['A'], headers: { 'x-new': 'n'.repeat(500) } });
-});
-
-async function record(parts: ObservationParts): Promise<void> {
-  await createRecorder(service.database.pool).record([observation(parts)]);
-}
-
-const get = (path: string, headers: Record<string, string> = {}, from = service) =>
-  askRest(from, path, headers);
+const get = (path: string, headers: Record<string, string> = {}, from = service) => from.rest(path, headers);
 
 interface Item {
   readonly id: string;
@@ -95,7 +89,7 @@ describe.each([
       const etag = (await get(`${path}.${form}`)).fields.get('etag') ?? '';
       const revalidate = () => get(`${path}.${form}`, { 'if-none-match': etag });
       expect((await revalidate()).status).toBe(304);
-      await record({ at: path.length + index + 1, headers: { server: form + path } });
+      await service.record({ at: path.length + index + 1, headers: { server: form + path } });
       const after = await revalidate();
       expect(after.status).toBe(200);
       expect(after.fields.get('etag')).not.toBe(etag);
@@ -156,7 +150,7 @@ test('the feed of a domain has its changes alone, with the ids of the feed of al
   expect(own.length).toBeLessThan(all.length);
   expect(own.map(({ title }) => title.replace(/:.*/, ''))).not.toContain('other.example');
   expect(all.map(({ id }) => id)).toEqual(expect.arrayContaining(own.map(({ id }) => id)));
-  await record({ at: 99, headers: { server: 'c' } });
+  await service.record({ at: 99, headers: { server: 'c' } });
   const later = await itemsOf('/domain/example.com/changes.json');
   expect(later).toEqual(expect.arrayContaining([...own]));
   expect(later.length).toBeGreaterThan(own.length);

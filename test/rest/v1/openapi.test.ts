@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { SCOPES } from '../../../src/auth/viewer.js';
 import { STATUS_OF_CODE } from '../../../src/graphql/format-error.js';
 import {
@@ -16,22 +16,24 @@ import {
 import { MOST_OF_PAGE } from '../../../src/model/cursor.js';
 import { openApiDocument } from '../../../src/rest/v1/openapi/document.js';
 import { ROUTES } from '../../../src/rest/v1/routes.js';
-import { openTestDatabase } from '../../support/database.js';
+
 import { violationsOf } from '../../support/documented.js';
 import { askRaw, responseOf } from '../../support/documented-fetch.js';
 import { EVERY_BODY } from '../../support/every-record-type.js';
 import {
   bearer,
+  serviceOfFile,
   startServiceForTest,
-  startServiceWithSamples,
-  startTestService,
   type TestService,
+  withSamples,
 } from '../../support/service.js';
 
 interface Operation {
   readonly security: readonly object[];
   readonly parameters: readonly Parameter[];
-  readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
+  readonly responses: Readonly<
+    Record<string, { readonly content?: Readonly<Record<string, { readonly example?: unknown }>> }>
+  >;
 }
 
 interface Parameter {
@@ -42,8 +44,6 @@ interface Parameter {
   readonly example?: string;
   readonly $ref?: string;
 }
-
-type Content = Readonly<Record<string, { readonly example?: unknown }>>;
 
 interface Schema {
   readonly properties?: { readonly type?: { readonly const?: string } };
@@ -60,25 +60,22 @@ interface Document {
   };
 }
 
-let service: TestService;
 let document: Document;
-/** A service whose database lacks tables, and one whose database is away. */
-let broken: TestService;
-let cutOff: TestService;
 
-beforeAll(async () => {
-  service = await startServiceWithSamples();
-  document = await readDocument(service);
-  broken = await startServiceWithSamples();
-  await broken.database.pool.query('DROP TABLE dns_record, header_change, known_name, change_feed');
-  const database = await openTestDatabase();
-  cutOff = await startTestService({ database, role: 'api', anonymousScopes: new Set(SCOPES) });
-  await database.close();
+const service = serviceOfFile({}, async (started) => {
+  await withSamples(started);
+  document = await readDocument(started);
 });
-afterAll(() => Promise.all([service.stop(), broken.stop(), cutOff.stop()]));
+const withoutTables = serviceOfFile({}, async (started) => {
+  await withSamples(started);
+  await started.database.pool.query('DROP TABLE dns_record, header_change, known_name, change_feed');
+});
+const withoutDatabase = serviceOfFile({ role: 'api', anonymousScopes: new Set(SCOPES) }, ({ database }) =>
+  database.close(),
+);
 
-async function readDocument({ url }: TestService): Promise<Document> {
-  return JSON.parse(await (await fetch(`${url}/api/v1/openapi.json`)).text());
+async function readDocument(asked: TestService): Promise<Document> {
+  return JSON.parse(await (await asked.fetch('/api/v1/openapi.json')).text());
 }
 
 const operations = () => Object.values(document.paths).map(({ get }) => get);
@@ -133,17 +130,14 @@ test('the OpenAPI document and the start page show what ANONYMOUS_SCOPES opens a
   const written = await readDocument(opened);
   const ofScope = (scope: string) => [[{ accessToken: [scope] }], true];
   const OPEN = [[{}, { accessToken: [] }], false];
-  const told = Object.entries(written.paths).map(([path, { get }]) => [
-    path,
-    [get.security, '403' in get.responses],
-  ]);
-  expect(told).toEqual(
-    ROUTES.map(({ path, scope }) => [path, scope === null || scope === 'dns:read' ? OPEN : ofScope(scope)]),
+  const told = ROUTES.map(({ path }) => written.paths[path]?.get ?? { security: [], responses: {} });
+  expect(told.map(({ security, responses }) => [security, '403' in responses])).toEqual(
+    ROUTES.map(({ scope }) => (scope === null || scope === 'dns:read' ? OPEN : ofScope(scope))),
   );
   expect(JSON.stringify(written)).toContain(
     "Needs no access token: the server's `ANONYMOUS_SCOPES` opens operations with the scope `dns:read`.",
   );
-  const page = await (await fetch(`${opened.url}/`)).text();
+  const page = await (await opened.fetch('/')).text();
   expect(page.match(/no token needed/g)).toHaveLength(6);
 });
 
@@ -192,10 +186,9 @@ test('the OpenAPI document is of version 3.1.0, has no relative address where no
   expect(untyped).toEqual([]);
 });
 
-test.each(['DnsRecordData', 'TypedRecordData'])(
-  'the type of a record tells which fields it has, to generators of types: %s',
-  (name) => {
-    const { schemas } = document.components;
+test('the type of a record tells which fields it has, to generators of types', () => {
+  const { schemas } = document.components;
+  for (const name of ['DnsRecordData', 'TypedRecordData']) {
     const { oneOf = [], discriminator } = schemas[name] ?? {};
     const mapped = Object.entries(discriminator?.mapping ?? {});
     expect(oneOf.length).toBeGreaterThan(10);
@@ -204,16 +197,14 @@ test.each(['DnsRecordData', 'TypedRecordData'])(
       const types = mapped.filter(([, schema]) => schema === $ref).map(([key]) => key);
       expect(types).toEqual(type === undefined ? expect.arrayContaining(['DS', 'HTTPS']) : [type]);
     }
-  },
-);
+  }
+});
 
 async function lintedClean(documents: readonly object[]): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'dms-test-openapi-'));
   const files = documents.map((_, number) => join(folder, `openapi-${number}.json`));
   await Promise.all(documents.map((each, number) => writeFile(files[number] ?? '', JSON.stringify(each))));
-  const program = fileURLToPath(
-    import.meta.resolve('@redocly/cli/package.json').replace(/package\.json$/, 'bin/cli.js'),
-  );
+  const program = fileURLToPath(new URL('bin/cli.js', import.meta.resolve('@redocly/cli/package.json')));
   // It would report to its makers, and check for updates.
   const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_NOTIFICATIONS: 'true' };
   // TypedRecordData is for clients: no operation has it.
@@ -227,11 +218,7 @@ async function lintedClean(documents: readonly object[]): Promise<void> {
   expect(reports.map((report) => JSON.parse(report))).toMatchObject(documents.map(() => clean));
 }
 
-function violations(
-  body: string,
-  path = '/domain/a.example',
-  mediaType = 'application/json',
-): readonly string[] {
+function violations(body: string, path = '/domain/a.example', mediaType = 'application/json') {
   const headers = new Headers({
     'content-type': `${mediaType}; charset=utf-8`,
     'x-request-id': 'a',
@@ -269,13 +256,13 @@ const DOMAIN_OF_STATUS: Readonly<Record<string, string>> = { 400: '192.0.2.7', 4
 
 /** Sends a request in the situation of each status; by the path after `/api/v1`. */
 const ASK: Readonly<Record<string, (path: string) => Promise<Response>>> = {
-  200: askWithEveryScope,
-  400: askWithEveryScope,
-  404: askWithEveryScope,
-  401: (path) => fetch(`${service.url}/api/v1${path}`, { headers: bearer(UNKNOWN_TOKEN) }),
+  200: (path) => askWithToken(path),
+  400: (path) => askWithToken(path),
+  404: (path) => askWithToken(path),
+  401: (path) => service.fetch(`/api/v1${path}`, { headers: bearer(UNKNOWN_TOKEN) }),
   403: async (path) => {
-    const token = await service.createToken({ scopes: ['search:read'] });
-    return fetch(`${service.url}/api/v1${path}`, { headers: bearer(token) });
+    const headers = bearer(await service.createToken({ scopes: ['search:read'] }));
+    return service.fetch(`/api/v1${path}`, { headers });
   },
   413: (path) => ask(path, 'transfer-encoding: chunked', `1;${'a'.repeat(20_000)}\r\n`),
   431: (path) => ask(path, `x: ${'a'.repeat(20_000)}`),
@@ -283,14 +270,11 @@ const ASK: Readonly<Record<string, (path: string) => Promise<Response>>> = {
     const rateLimits = { anonymous: 1, token: 1 };
     const limited = await startServiceForTest({ database: service.database, rateLimits });
     const headers = bearer(await service.createToken());
-    await fetch(`${limited.url}/api/v1${path}`, { headers });
-    return fetch(`${limited.url}/api/v1${path}`, { headers });
+    await limited.fetch(`/api/v1${path}`, { headers });
+    return limited.fetch(`/api/v1${path}`, { headers });
   },
-  500: async (path) => {
-    const headers = bearer(await broken.createToken());
-    return fetch(`${broken.url}/api/v1${path}`, { headers });
-  },
-  503: (path) => fetch(`${cutOff.url}/api/v1${path}`),
+  500: (path) => askWithToken(path, withoutTables),
+  503: (path) => withoutDatabase.fetch(`/api/v1${path}`),
 };
 
 async function ask(path: string, field: string, body = ''): Promise<Response> {
@@ -298,36 +282,26 @@ async function ask(path: string, field: string, body = ''): Promise<Response> {
   return responseOf(await askRaw(service.port, octets));
 }
 
-async function askWithEveryScope(path: string): Promise<Response> {
-  return fetch(`${service.url}/api/v1${path}`, { headers: bearer(await service.createToken()) });
+async function askWithToken(path: string, asked = service): Promise<Response> {
+  return asked.fetch(`/api/v1${path}`, { headers: bearer(await asked.createToken()) });
 }
 
-test.each(ROUTES.map(({ summary, path, scope }) => [summary, path, scope] as const))(
-  'every response with a body that the OpenAPI document lists is really answered, as it says: %s',
-  async (_name, path, scope) => {
-    const { parameters = [], responses = {} } = document.paths[path]?.get ?? {};
-    const domainOfExample = parameters.find(({ name }) => name === 'domain')?.example;
-    const required = parameters.filter(
-      (parameter) => parameter.in === 'query' && (parameter.required || ONE_OF.has(parameter.name ?? '')),
-    );
-    const query = new URLSearchParams(
-      required.map(({ name = '', example = '' }): [string, string] => [name, String(example)]),
-    );
-    const isOfDomain = path.startsWith('/domain/');
-    const statuses = Object.keys(responses).filter((status) => responses[status]?.content !== undefined);
-    expect(new Set(statuses)).toEqual(
-      new Set(
-        Object.keys(ASK).filter(
-          (status) => (status !== '403' || !isOpenByDefault(scope)) && (status !== '404' || isOfDomain),
-        ),
-      ),
-    );
-    for (const status of statuses) {
-      const domain = DOMAIN_OF_STATUS[status] ?? String(domainOfExample);
-      // What fetch() gives is held against the document: documented-fetch.ts.
-      const wrong = status === '400' && !isOfDomain ? '&first=0' : '';
-      const response = await ASK[status]?.(`${path.replace('{domain}', domain)}?${query}${wrong}`);
-      expect(response?.status).toBe(Number(status));
-    }
-  },
-);
+test.each(ROUTES)('every documented response is given, as documented: $summary', async ({ path, scope }) => {
+  const { parameters = [], responses = {} } = document.paths[path]?.get ?? {};
+  const domainOfExample = parameters.find(({ name }) => name === 'domain')?.example;
+  const query = new URLSearchParams();
+  for (const { name = '', example, required, in: place } of parameters)
+    if (place === 'query' && (required || ONE_OF.has(name))) query.set(name, String(example));
+  const isOfDomain = path.startsWith('/domain/');
+  const statuses = Object.keys(responses).filter((status) => responses[status]?.content !== undefined);
+  const isExpected = (status: string) =>
+    (status !== '403' || !isOpenByDefault(scope)) && (status !== '404' || isOfDomain);
+  expect(new Set(statuses)).toEqual(new Set(Object.keys(ASK).filter(isExpected)));
+  for (const status of statuses) {
+    const domain = DOMAIN_OF_STATUS[status] ?? String(domainOfExample);
+    // What fetch() gives is held against the document: documented-fetch.ts.
+    const wrong = status === '400' && !isOfDomain ? '&first=0' : '';
+    const response = await ASK[status]?.(`${path.replace('{domain}', domain)}?${query}${wrong}`);
+    expect(response?.status).toBe(Number(status));
+  }
+});

@@ -1,9 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { getOperationAST, parse } from 'graphql';
 import { expect, test } from 'vitest';
-import { createSchema } from '../../../src/graphql/schema.js';
+
 import { type Parameter, readParameters } from '../../../src/rest/v1/parameters.js';
-import { ROUTES } from '../../../src/rest/v1/routes.js';
 
 const TEXT = { description: 'A text.', example: 'a' };
 
@@ -29,20 +26,4 @@ test.each([
   ['from=wrong', 'from: "wrong" is not one of a, +1 2.'],
 ])('the query "%s" is rejected, with what is wrong', (query, message) => {
   expect(() => read(query)).toThrow(expect.objectContaining({ code: 'INVALID_PARAMETER', message }));
-});
-
-test('each stored operation selects one field, whose cost the rate limit counts', () => {
-  const operations = new URL('../../../src/rest/v1/operations/', import.meta.url);
-  const fields = createSchema().getQueryType()?.getFields();
-  for (const { operationId, runs, state } of ROUTES) {
-    for (const file of [`${runs?.operationId ?? operationId}.graphql`, state ?? []].flat()) {
-      const operation = getOperationAST(parse(readFileSync(new URL(file, operations), 'utf8')));
-      const selected = operation?.selectionSet.selections.map((selection) =>
-        'name' in selection ? selection.name.value : '',
-      );
-      expect([file, selected?.length]).toEqual([file, 1]);
-      const directives = fields?.[selected?.[0] ?? '']?.astNode?.directives?.map(({ name }) => name.value);
-      expect([file, directives]).toEqual([file, ['cost', 'rateLimit']]);
-    }
-  }
 });

@@ -4,7 +4,7 @@ import { formatInstant, type Instant, parseInstant } from '../../../src/model/in
 import { createRecorder } from '../../../src/recorder/recorder.js';
 import { isTime } from '../../../src/rest/v1/parameters.js';
 import { ROUTES } from '../../../src/rest/v1/routes.js';
-import { askGraphql, askRest, nextPageOf } from '../../support/ask.js';
+import { nextPageOf } from '../../support/ask.js';
 import { bearer, serviceOfFile, startServiceForTest } from '../../support/service.js';
 
 const HOUR = 3_600_000_000n;
@@ -30,25 +30,24 @@ const service = serviceOfFile({ role: 'api' }, async ({ database, createToken })
 
 /** @param path After `/api/v1`, or with it, as links have it. */
 const get = (path: string, fields: Record<string, string> = {}) =>
-  askRest(service, path.replace(/^\/api\/v1/, ''), { ...headers, ...fields });
+  service.rest(path.replace(/^\/api\/v1/, ''), { ...headers, ...fields });
 
 const search = (query: string) => `/search/dns-records?ip=192.0.2.7&${query}`;
 
 test('a date is its midnight, UTC, and its response is kept and revalidated as that of any time', async () => {
   const today = new Date().toISOString().slice(0, 10);
-  const [byDate, byTime] = [
-    await get(`/domain/a1.example?at=${today}`),
-    await get(`/domain/a1.example?at=${today}T00:00:00Z`),
-  ];
-  expect([byDate.status, byDate.text]).toEqual([byTime.status, byTime.text]);
+  const { status, text } = await get(`/domain/a1.example?at=${today}T00:00:00Z`);
+  expect(await get(`/domain/a1.example?at=${today}`)).toMatchObject({ status, text });
   const path = '/domain/a1.example/changes?from=2024-02-29';
   const etag = (await get(path)).fields.get('etag') ?? '';
   expect(etag).toMatch(/^W\//);
   expect((await get(path, { 'if-none-match': etag })).status).toBe(304);
 });
 
-test.each(['', '/details', '/headers', '/dns'])(
-  'a duration is an instant so long before now, and nobody keeps the response: /domain/{domain}%s',
+const OPERATIONS = ['', '/details', '/headers', '/dns'];
+
+test.each(OPERATIONS)(
+  'a duration is an instant so long ago, and no cache keeps it: %s',
   async (operation) => {
     const path = `/domain/a1.example${operation}`;
     // Between two observations, for longer than any test takes.
@@ -69,15 +68,11 @@ test('the times of a difference may be durations, and the body says which instan
 });
 
 test('a time that is not one is rejected with what to write instead, and so is one in GraphQL that is not RFC 3339', async () => {
-  expect(await get(search('seenFrom=yesterday'))).toMatchObject({
-    status: 400,
-    body: {
-      detail:
-        'seenFrom: "yesterday" is not a time: write it like 2024-03-01T10:20:30Z, a date like 2024-03-01, a duration back from now like 36h, 30d or 2w, or now.',
-    },
-  });
+  const detail =
+    'seenFrom: "yesterday" is not a time: write it like 2024-03-01T10:20:30Z, a date like 2024-03-01, a duration back from now like 36h, 30d or 2w, or now.';
+  expect(await get(search('seenFrom=yesterday'))).toMatchObject({ status: 400, body: { detail } });
   for (const at of ['2024-03-01', '30d']) {
-    const { text } = await askGraphql(service, `{ domain(name: "a1.example", at: "${at}") { name } }`);
+    const { text } = await service.graphql(`{ domain(name: "a1.example", at: "${at}") { name } }`);
     expect(text).toContain('is not an RFC 3339 time');
   }
 });
@@ -100,28 +95,25 @@ test.each(
 
 const QUESTION = 'seenFrom=21h&seenTo=1ms&first=2';
 
-test.each(['the same duration', 'the links'])(
-  'pages of a question with a duration are all of the instant that the first one had, by %s',
-  async (way) => {
-    const whole = (await get(search('seenFrom=21h&seenTo=1ms'))).body.matches;
-    expect(whole).toHaveLength(12);
-    let page = await get(search(QUESTION));
-    expect(page.fields.get('cache-control')).toBe('no-store');
-    const instants = new Set<string>();
-    const matches = [...page.body.matches];
-    while (page.body.next !== null) {
-      const link = nextPageOf(page.fields) ?? '';
-      const linked = new URLSearchParams(link.split('?')[1]);
-      expect(linked.get('after')).toBe(page.body.next);
-      instants.add(`${linked.get('seenFrom')} ${linked.get('seenTo')}`);
-      page = await get(way === 'the links' ? link : search(`${QUESTION}&after=${page.body.next}`));
-      expect(page.status).toBe(200);
-      matches.push(...page.body.matches);
-    }
-    expect([...instants]).toEqual([expect.stringMatching(/^\d{4}-\S*Z \d{4}-\S*Z$/)]);
-    expect(matches).toEqual(whole);
-  },
-);
+test.each(['duration', 'link'])('pages with a duration are all of the first instant, by %s', async (way) => {
+  const whole = (await get(search('seenFrom=21h&seenTo=1ms'))).body.matches;
+  expect(whole).toHaveLength(12);
+  let page = await get(search(QUESTION));
+  expect(page.fields.get('cache-control')).toBe('no-store');
+  const instants = new Set<string>();
+  const matches = [...page.body.matches];
+  while (page.body.next !== null) {
+    const link = nextPageOf(page.fields) ?? '';
+    const linked = new URLSearchParams(link.split('?')[1]);
+    expect(linked.get('after')).toBe(page.body.next);
+    instants.add(`${linked.get('seenFrom')} ${linked.get('seenTo')}`);
+    page = await get(way === 'link' ? link : search(`${QUESTION}&after=${page.body.next}`));
+    expect(page.status).toBe(200);
+    matches.push(...page.body.matches);
+  }
+  expect([...instants]).toEqual([expect.stringMatching(/^\d{4}-\S*Z \d{4}-\S*Z$/)]);
+  expect(matches).toEqual(whole);
+});
 
 test('a cursor of one duration is none of another, nor of the same one as asked at another moment', async () => {
   const { next } = (await get(search(QUESTION))).body;
@@ -149,11 +141,10 @@ test('pages of changes of a domain have validators only with instants, not with 
 });
 
 test('the link to the next page is a path with the query, its cursor that of the body, and only where a page follows', async () => {
-  const first = await get(search('types=A&types=AAAA&first=11'));
-  expect(nextPageOf(first.fields)).toBe(
-    `/api/v1${search(`types=A&types=AAAA&first=11&after=${first.body.next}`)}`,
-  );
-  const last = await get(nextPageOf(first.fields) ?? '');
+  const path = search('types=A&types=AAAA&first=11');
+  const { body, fields } = await get(path);
+  expect(nextPageOf(fields)).toBe(`/api/v1${path}&after=${body.next}`);
+  const last = await get(nextPageOf(fields) ?? '');
   expect(last.body).toMatchObject({ matches: [expect.anything()], next: null });
   expect(last.fields.get('link')).toBeNull();
 });
@@ -173,10 +164,9 @@ test('the links of what changed anywhere end where nothing is new, though there 
 
 test('the link to the next page is in HEAD, too, and has the base path', async () => {
   const below = await startServiceForTest({ database: service.database, basePath: '/a/dms' });
-  const url = `${below.url}/api/v1/search/domains?match=*.example&first=1`;
-  expect(nextPageOf((await fetch(url, { method: 'HEAD' })).headers)).toMatch(
-    /^\/a\/dms\/api\/v1\/search\/domains\?match=\*\.example&first=1&after=/,
-  );
+  const path = '/api/v1/search/domains?match=*.example&first=1';
+  const { headers } = await below.fetch(path, { method: 'HEAD' });
+  expect(nextPageOf(headers)?.startsWith(`/a/dms${path}&after=`)).toBe(true);
 });
 
 test('a link so long that a proxy would not pass it on is left out of JSON, which has the cursor, and kept in CSV', async () => {

@@ -1,16 +1,16 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { recordSamples } from '../../../src/importers/samples.js';
 import { CHANGE_COLUMNS, csvHead, csvLine, DOMAIN_COLUMNS, STAY_COLUMNS } from '../../../src/model/csv.js';
 import { createRecorder } from '../../../src/recorder/recorder.js';
 import { preferredType } from '../../../src/rest/v1/presenters/body.js';
 import { runDms } from '../../journeys/dms-command.js';
-import { askRest, nextPageOf } from '../../support/ask.js';
+import { nextPageOf } from '../../support/ask.js';
 import { standInForCitus } from '../../support/citus.js';
 import { parseCsv } from '../../support/csv.js';
-import { onShards, openTestDatabase, type TestDatabase } from '../../support/database.js';
+import { databaseOfFile, onShards } from '../../support/database.js';
 import { NOW, observation } from '../../support/observations.js';
-import { startTestService, type TestService } from '../../support/service.js';
+import { serviceOfFile } from '../../support/service.js';
 
 const CSV = 'text/csv';
 const NDJSON = 'application/x-ndjson';
@@ -25,15 +25,8 @@ const LISTS = [
   '/changes?kinds=DNS_RECORD_ADDED&kinds=HEADER_UPDATED',
 ];
 
-let database: TestDatabase;
-let service: TestService;
-/** On the same database, with the statements for tables that are distributed over a Citus cluster. */
-let onCluster: TestService;
-
-beforeAll(async () => {
-  database = await openTestDatabase();
-  service = await startTestService({ database });
-  const recorder = createRecorder(database.pool);
+const database = databaseOfFile(async ({ pool }) => {
+  const recorder = createRecorder(pool);
   await recordSamples(recorder, NOW);
   const domain = 'table.example';
   await recorder.record([
@@ -44,18 +37,15 @@ beforeAll(async () => {
     observation({ domain, at: 40, headers: { server: 'nginx/2' }, source: 'a, "b"' }),
     observation({ domain, at: 50, records: ['192.0.2.1'] }),
   ]);
-  await standInForCitus(database.pool);
-  onCluster = await startTestService({ database: onShards(database), role: 'api' });
+  await standInForCitus(pool);
 });
-afterAll(async () => {
-  await onCluster.stop();
-  await service.stop();
-  await database.close();
-});
+const service = serviceOfFile(() => ({ database }));
+/** On the same database, with the statements for tables that are distributed over a Citus cluster. */
+const onCluster = serviceOfFile(() => ({ database: onShards(database), role: 'api' }));
 
 /** @param path After `/api/v1`, or with it, as links have it. */
 const get = (path: string, accept?: string, fields: Record<string, string> = {}) =>
-  askRest(service, path.replace(/^\/api\/v1/, ''), { ...fields, ...(accept !== undefined && { accept }) });
+  service.rest(path.replace(/^\/api\/v1/, ''), { ...fields, ...(accept !== undefined && { accept }) });
 
 /** All pages of a list, each of three entries, by their links. */
 async function pagesOf(path: string, accept: string): Promise<string[]> {
@@ -94,29 +84,33 @@ const EXPORTED = [
   ['/search/http-headers?name=server&contains=nginx', /^[^,]*,HTTP,server,,,"?[^,]*nginx/],
 ] as const;
 
-test.each(['2023-01-10T08:00:00Z', '2023-09-10', '2024-01-01T00:00:15Z', '2024-01-01T00:00:35Z', undefined])(
-  'the rows of a search at %s are those of dms export --format csv, byte for byte, on a server and on a cluster',
-  async (at) => {
-    const options = at === undefined ? [] : ['--at', at];
-    const { stdout } = await runDms(['export', '--format', 'csv', ...options], database.environment);
-    const [head, ...rows] = stdout.split(/(?<=\r\n)/);
-    for (const [path, isOf] of EXPORTED) {
-      const expected = [head, ...rows.filter((row) => isOf.test(row))];
-      expect(expected.length).toBeGreaterThan(1);
-      const query = `${path}&first=500${at === undefined ? '' : `&present=true&at=${at}`}`;
-      for (const asked of [service, onCluster])
-        expect((await askRest(asked, query, { accept: CSV })).text).toBe(expected.join(''));
-    }
-  },
-);
+const TIMES = [
+  '2023-01-10T08:00:00Z',
+  '2023-09-10',
+  '2024-01-01T00:00:15Z',
+  '2024-01-01T00:00:35Z',
+  undefined,
+];
+
+test.each(TIMES)('a search at %s has the rows of dms export --format csv, also on a cluster', async (at) => {
+  const options = at === undefined ? [] : ['--at', at];
+  const { stdout } = await runDms(['export', '--format', 'csv', ...options], database.environment);
+  const [head, ...rows] = stdout.split(/(?<=\r\n)/);
+  for (const [path, isOf] of EXPORTED) {
+    const expected = [head, ...rows.filter((row) => isOf.test(row))];
+    expect(expected.length).toBeGreaterThan(1);
+    const query = `${path}&first=500${at === undefined ? '' : `&present=true&at=${at}`}`;
+    for (const asked of [service, onCluster])
+      expect((await asked.rest(query, { accept: CSV })).text).toBe(expected.join(''));
+  }
+});
 
 test('a table of domains has their names and times', async () => {
-  const rows = parseCsv((await get('/search/domains?match=*example*', CSV)).text);
-  expect(rows).toEqual(
-    (await itemsOf('/search/domains?match=*example*')).map(({ domain, created, lastUpdate, lastChange }) => ({
-      ...{ domain, created, last_update: lastUpdate, last_change: lastChange },
-    })),
-  );
+  const path = '/search/domains?match=*example*';
+  const expected = (await itemsOf(path)).map(({ domain, created, lastUpdate, lastChange }) => {
+    return { domain, created, last_update: lastUpdate, last_change: lastChange };
+  });
+  expect(parseCsv((await get(path, CSV)).text)).toEqual(expected);
 });
 
 test('in a table of changes, a record added stands in `new`, one removed in `old`, and the name is that of the owner or of the header', async () => {
@@ -206,16 +200,14 @@ test('changes of a domain are revalidated in each media type by a tag of its own
 
 test('HEAD has the header fields of GET, and bodies are compressed in every media type', async () => {
   for (const accept of [CSV, NDJSON]) {
-    const path = `${service.url}/api/v1/changes?first=500`;
     const headers = { accept, 'accept-encoding': 'gzip' };
-    const response = await fetch(path, { headers });
-    await response.text();
-    expect(response.headers.get('content-encoding')).toBe('gzip');
-    const head = await fetch(path, { headers, method: 'HEAD' });
-    expect([head.headers.get('content-type'), head.headers.get('vary')]).toEqual([
-      response.headers.get('content-type'),
-      response.headers.get('vary'),
-    ]);
+    const ask = async (method: string) => {
+      const response = await service.fetch('/api/v1/changes?first=500', { headers, method });
+      await response.text();
+      return ['content-encoding', 'content-type', 'vary'].map((name) => response.headers.get(name));
+    };
+    const [coding, ...fields] = await ask('GET');
+    expect([coding, await ask('HEAD')]).toEqual(['gzip', [null, ...fields]]);
   }
 });
 
