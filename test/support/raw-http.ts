@@ -43,8 +43,11 @@ export function sendRaw(port: number, octets: Buffer, mostOctets: number): Promi
     const method = octets.subarray(0, 5).equals(Buffer.from('HEAD ')) ? 'HEAD' : 'GET';
     const createConnection = () => Object.assign(socket, { write: () => true });
     const exchange = request({ method, createConnection, maxHeaderSize: mostOctets }).end();
-    exchange.on('error', () => end({ kind }));
+    let hasResponse = false;
+    // What comes behind a response is none: a HEAD that is no HTTP gets one with a body.
+    exchange.on('error', () => hasResponse || end({ kind }));
     exchange.on('response', (response) => {
+      hasResponse = true;
       const { statusCode: status = 0, headers } = response;
       const fields = new Map(Object.entries(headers).map(([name, value]) => [name, String(value)]));
       const answered = (body: string) => end({ kind: 'answered', response: { status, fields, body } });
