@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../src/database/client.js';
-import { changingDomains, randomNumbers } from '../journeys/changing-domains.js';
+import { changingDomains } from '../journeys/changing-domains.js';
 import { type CommandResult, runDms, startDms } from '../journeys/dms-command.js';
 import { answersOf, differences, serveLocally } from '../journeys/serving.js';
 import { newDataDirectory, removeDataDirectory } from '../support/data-directory.js';
@@ -33,8 +33,7 @@ const dms = (args: readonly string[], directory = dataDirectory, input?: Readabl
 const SUCCESS = { code: 0 };
 
 function lines(rounds: number): Readable {
-  const made = changingDomains({ domains: DOMAINS.length, rounds, random: randomNumbers(1) });
-  return Readable.from([...made].map((line) => `${line}\n`));
+  return Readable.from([...changingDomains(DOMAINS.length, rounds, 1)].map((line) => `${line}\n`));
 }
 
 /** What restoring a file says, and what it leaves in the data folder: of what succeeds, without the folder of sockets. */

@@ -7,7 +7,7 @@ import { type Database, type DatabaseOptions, openDatabase } from '../../src/dat
 import { byShortPath } from '../../src/database/embedded/claim.js';
 import { inTransaction } from '../../src/database/transaction.js';
 import { newDataDirectory, ownerOf, removeDataDirectory } from '../support/data-directory.js';
-import { DatabaseUser } from '../support/database-user.js';
+import { type DatabaseUser, startDatabaseUser } from '../support/database-user.js';
 import { IS_LONG, repeats } from '../support/long-form.js';
 import { ended, isRunning, killAtOnce } from '../support/processes.js';
 import { copyTemplate } from '../support/template.js';
@@ -33,7 +33,7 @@ async function open(options: Partial<DatabaseOptions> = {}): Promise<Database> {
 }
 
 async function startUser(directory = dataDirectory): Promise<DatabaseUser> {
-  const user = await DatabaseUser.start({ dataDirectory: directory, graceMilliseconds: 0 });
+  const user = await startDatabaseUser({ dataDirectory: directory, graceMilliseconds: 0 });
   closings.push(() => user.kill());
   return user;
 }
@@ -86,7 +86,7 @@ test('a second process uses the database of the first, each sees what the other 
 test('five processes that start at once on a fresh folder come up on one database, which one has made, for its owner only', async () => {
   const inner = join(dataDirectory, 'made', 'by', 'us');
   const users = await Promise.all(
-    Array.from({ length: 5 }, () => DatabaseUser.start({ dataDirectory: inner })),
+    Array.from({ length: 5 }, () => startDatabaseUser({ dataDirectory: inner })),
   );
   closings.push(() => removeDataDirectory(inner), ...users.map((user) => () => user.kill()));
   expect(users.filter((user) => user.createdNow)).toHaveLength(1);

@@ -1,3 +1,6 @@
+import fc from 'fast-check';
+import { headerLine, typeLine } from './random-observations.js';
+
 /** Numbers from 0 up to 1, the same ones for the same seed (mulberry32). */
 export function randomNumbers(seed: number): () => number {
   let state = seed | 0;
@@ -9,37 +12,21 @@ export function randomNumbers(seed: number): () => number {
   };
 }
 
-export interface ChangingDomains {
-  readonly domains: number;
-  readonly rounds: number;
-  readonly random: () => number;
-}
+const changing = fc.oneof(
+  typeLine('', 'A'),
+  headerLine(''),
+  fc
+    .tuple(typeLine('', 'A'), headerLine(''))
+    .map(([dns, http]) => ({ ...dns, ...http, dnsTypes: undefined })),
+);
 
-/** Lines of format `dms`, in the order of time, of domains whose records and headers come and go. */
-export function* changingDomains({ domains, rounds, random }: ChangingDomains): Generator<string> {
-  // Nearly always the first half of the values; sometimes each of them or not.
-  const some = <Value>(values: readonly Value[]) => {
-    const isSteady = random() < 0.7;
-    return values.filter((_, at) => (isSteady ? at < values.length / 2 : random() < 0.5));
-  };
+/** Lines of format `dms`, in the order of time: every second round the addresses and headers of each domain are others. */
+export function* changingDomains(domains: number, rounds: number, seed: number): Generator<string> {
   for (let round = 0; round < rounds; round += 1) {
-    for (let number = 0; number < domains; number += 1) {
-      const domain = `d${number}.example`;
-      const observedAt = new Date(Date.UTC(2024, 0, 1, 0, round, number % 60, round % 1000)).toISOString();
-      const dnsRecords = some([0, 1, 2, 3, 4, 5, 6, 7]).map((octet) => ({
-        host: domain,
-        class: 'IN',
-        type: 'A',
-        ip: `192.0.2.${octet}`,
-      }));
-      const names = some(['server', 'via', 'x-powered-by', 'content-type']);
-      const httpHeaders = Object.fromEntries(
-        names.map((name) => [name, `value ${Math.floor(random() * 3)}`]),
-      );
-      const kind = random();
-      if (kind < 0.2) yield JSON.stringify({ domain, observedAt, httpHeaders });
-      else if (kind < 0.4) yield JSON.stringify({ domain, observedAt, dnsRecords, dnsTypes: ['A'] });
-      else yield JSON.stringify({ domain, observedAt, dnsRecords, httpHeaders });
+    const lines = fc.sample(changing, { numRuns: domains, seed: seed + (round >> 1) });
+    for (const [number, line] of lines.entries()) {
+      const observedAt = new Date(Date.UTC(2024, 0, 1, 0, round, number % 60, round % 1000));
+      yield JSON.stringify({ ...line, domain: `d${number}.example`, observedAt });
     }
   }
 }

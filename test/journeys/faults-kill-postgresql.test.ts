@@ -15,6 +15,7 @@ import { type Serving, serve } from './serving.js';
 
 /** bench/kill-service.js sets more. */
 const KILLS = Number(process.env['POSTGRESQL_KILLS'] ?? repeats(2, 1));
+const SEED = 7;
 const DOMAINS = 50;
 const CLIENTS = 12;
 const SECOND = 1000;
@@ -31,13 +32,13 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a PostgreSQL
   let serving: Serving;
   let database: Database;
   let ways: readonly Way[];
-  const random = randomNumbers(7);
+  const random = randomNumbers(SEED);
   const outcomes = new Map<string, number>();
 
   beforeAll(async () => {
     cluster = await PostgresqlCluster.start();
     const environment = { DATABASE_URL: cluster.url, ROLE: 'api', LOG_LEVEL: 'silent' };
-    const lines = changingDomains({ domains: DOMAINS, rounds: 5, random });
+    const lines = changingDomains(DOMAINS, 5, SEED);
     const input = Readable.from([...lines].map((line) => `${line}\n`));
     expect(await runDms(['import', '-'], environment, input)).toMatchObject({ code: 0 });
     const { stdout } = await runDms(['token', 'create', '--name', 'load'], environment);

@@ -21,7 +21,7 @@ const SECOND = 1000;
 const WATCHED = Array.from({ length: 40 }, (_, number) => `w${number}.example`);
 
 const random = randomNumbers(SEED);
-const lines = [...changingDomains({ domains: 50, rounds: 30 + 4 * KILLS, random })];
+const lines = [...changingDomains(50, 30 + 4 * KILLS, SEED)];
 const linesAsInput = () => Readable.from(lines.map((line) => `${line}\n`));
 
 let home: TestHome;

@@ -35,8 +35,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'dms-kill-'));
   file = GIVEN_FILE ?? join(folder, 'observations.ndjson');
   if (GIVEN_FILE === undefined) {
-    const rounds = repeats(40, 10) + 20 * KILLS;
-    const lines = changingDomains({ domains: repeats(200, 40), rounds, random });
+    const lines = changingDomains(repeats(200, 40), repeats(40, 10) + 20 * KILLS, SEED);
     await pipeline(
       Readable.from(lines).map((line) => `${line}\n`),
       createWriteStream(file),

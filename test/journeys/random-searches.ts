@@ -8,7 +8,6 @@ import type { DomainHistory } from '../replay/domain-history.js';
 import { replayLines } from '../replay/replay.js';
 import { askGraphql } from '../support/ask.js';
 import { OWN_RECORD_FIELDS } from '../support/every-field.js';
-
 import type { ObservationLine } from './random-observations.js';
 
 /*
@@ -166,16 +165,9 @@ const seen = interval('seenFrom', 'seenTo');
 const types = fc.record({ types: fc.subarray([...TYPES, 'txt', 'TYPE65534']) });
 const joined = (parts: readonly Filter[]): Filter => Object.assign({}, ...parts);
 
+const firstSeen = interval('firstSeenFrom', 'firstSeenTo');
 export const recordFilter = fc
-  .tuple(
-    value,
-    sometimes(value),
-    sometimes(types),
-    present,
-    at,
-    seen,
-    interval('firstSeenFrom', 'firstSeenTo'),
-  )
+  .tuple(value, sometimes(value), sometimes(types), present, at, seen, firstSeen)
   .map(joined);
 
 const header = fc.record({ name: fc.constantFrom(...HEADER_NAMES, 'SERVER', 'x-none') });
@@ -188,14 +180,8 @@ export const headerFilter = fc.tuple<Filter[]>(header, headerValue, present, at,
 const match = fc.record({ match: fc.oneof(fc.constantFrom(...DOMAINS), pattern(['@'])) });
 const REGISTRABLE = ['shop.example', 'example.co.uk', 'A.Example.', 'bücher.test', 'none.example'];
 const registrable = fc.record({ registrableDomain: fc.constantFrom(...REGISTRABLE) });
-const domainFilter = fc
-  .tuple(
-    sometimes(match),
-    sometimes(registrable),
-    interval('createdFrom', 'createdTo'),
-    interval('changedFrom', 'changedTo'),
-  )
-  .map(joined);
+const [created, changed] = [interval('createdFrom', 'createdTo'), interval('changedFrom', 'changedTo')];
+const domainFilter = fc.tuple(sometimes(match), sometimes(registrable), created, changed).map(joined);
 
 /** Often short pages, which are read in other ways. */
 const pageLength = fc.oneof(fc.integer({ min: 1, max: 3 }), fc.integer({ min: 1, max: 20 }));
@@ -219,9 +205,11 @@ interface HeaderMatch {
 /** The histories that the observations up to a time give, by name. */
 export function historiesAt(lines: readonly ObservationLine[], until = '9'): DomainHistory[] {
   const known = lines.filter(({ observedAt }) => observedAt <= until).map((each) => JSON.stringify(each));
-  return [...replayLines(known).histories.values()].sort((one, other) =>
-    one.domain < other.domain ? -1 : 1,
-  );
+  return byName([...replayLines(known).histories.values()]);
+}
+
+export function byName(histories: readonly DomainHistory[]): DomainHistory[] {
+  return histories.toSorted((one, other) => (one.domain < other.domain ? -1 : 1));
 }
 
 export function recordsOf(history: DomainHistory): RecordMatch[] {
@@ -314,11 +302,10 @@ function namesIn(data: RecordMatch['record']): string[] {
     case 'LP':
     case 'RT':
     case 'HTTPS':
-    case 'SVCB':
-      return text('data')
-        .map((each) => each.split(' ')[1] ?? '')
-        .filter((name) => name.endsWith('.') && name !== '.')
-        .map(hostName);
+    case 'SVCB': {
+      const [, name = ''] = text('data').join().split(' ');
+      return name.endsWith('.') && name !== '.' ? [hostName(name)] : [];
+    }
     default:
       return ['target', 'mname', 'rname'].flatMap(text);
   }
@@ -375,33 +362,26 @@ export const OWN_VALUES = `query ($name: String!, $at: Timestamp, $header: Strin
   domain(name: $name, at: $at) { httpHeaders(names: [$header]) {
     page: historyConnection(first: $first, after: $after) ${page('event date new old')} } } }`;
 
-interface Page<Node> {
-  readonly nodes: readonly Node[];
-  readonly edges: readonly { readonly cursor: string; readonly node: Node }[];
+interface Page {
+  readonly nodes: readonly object[];
+  readonly edges: readonly { readonly cursor: string; readonly node: object }[];
   readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
 }
 
 /** So many pages are as long as they are to be. */
 const MOST_PAGES = 6;
 
-export async function walk<Node>(
-  url: string,
-  query: string,
-  variables: object,
-  paging: Paging,
-): Promise<Node[]> {
-  const found: Node[] = [];
+export async function walk(url: string, query: string, variables: object, paging: Paging): Promise<object[]> {
+  const found: object[] = [];
   let after: string | null = null;
   for (let pages = 1; ; pages += 1) {
     const { first, byEdge } = pages <= MOST_PAGES ? paging : { first: 200, byEdge: false };
     const { data, errors } = await askGraphql({ url }, query, { ...variables, first, after });
     expect(errors).toBeUndefined();
     const parent = data.domain?.httpHeaders?.[0] ?? data.domain ?? data;
-    const { nodes, edges, pageInfo }: Page<Node> = parent.page;
-    expectSame(
-      edges.map(({ node }) => node),
-      nodes,
-    );
+    const { nodes, edges, pageInfo }: Page = parent.page;
+    const inEdges = edges.map(({ node }) => node);
+    expectSame(inEdges, nodes);
     expect(nodes.length).toBeLessThanOrEqual(first);
     const middle = byEdge ? edges.slice(0, Math.ceil(edges.length / 2)) : edges;
     const isWhole = middle.length === edges.length;
@@ -412,55 +392,44 @@ export async function walk<Node>(
   }
 }
 
-/** A service, and what is recorded there by a replay, by the names of the domains. */
+/** A service, and what is recorded there by a replay at a time: the histories, by name, and their records. */
 interface Searched {
   readonly url: string;
-  historiesAt(at?: string): readonly DomainHistory[];
-  /** Those that were asked for, by time. */
-  readonly records: Map<string | undefined, RecordMatch[]>;
+  readonly historiesAt: (at?: string) => readonly DomainHistory[];
+  readonly recordsAt: (at?: string) => Promise<readonly RecordMatch[]>;
 }
 
-export function searched(url: string, lines: readonly ObservationLine[]): Searched {
-  const known = new Map<string | undefined, readonly DomainHistory[]>();
-  return {
-    url,
-    records: new Map(),
-    historiesAt(at) {
-      const histories = known.get(at) ?? historiesAt(lines, at);
-      known.set(at, histories);
-      return histories;
-    },
+export function searched(url: string, historiesUpTo: (at?: string) => readonly DomainHistory[]): Searched {
+  const historiesAt = remembered(historiesUpTo);
+  return { url, historiesAt, recordsAt: remembered((at) => readRecords(url, historiesAt(at), at)) };
+}
+
+function remembered<Value>(find: (at?: string) => Value): (at?: string) => Value {
+  const known = new Map<string | undefined, Value>();
+  return (at) => {
+    const value = known.get(at) ?? find(at);
+    known.set(at, value);
+    return value;
   };
-}
-
-/** All records as the domains have them, which the replay confirms but for `lastSeen`. */
-async function everyRecord(asked: Searched, at: string | undefined): Promise<RecordMatch[]> {
-  const records = asked.records.get(at) ?? (await recordsAt(asked, at));
-  asked.records.set(at, records);
-  return records;
 }
 
 const DOMAINS_AT_ONCE = 50;
 
-async function recordsAt(
-  { url, historiesAt: historiesOf }: Searched,
-  at: string | undefined,
-): Promise<RecordMatch[]> {
-  const histories = historiesOf(at);
+/** All records as the domains have them, which the replay confirms but for `lastSeen`. */
+async function readRecords(url: string, histories: readonly DomainHistory[], at: string | undefined) {
   const records: RecordMatch[] = [];
   for (let from = 0; from < histories.length; from += DOMAINS_AT_ONCE) {
     const names = histories.slice(from, from + DOMAINS_AT_ONCE).map(({ domain }) => domain);
     const { data } = await askGraphql({ url }, EVERY_RECORD, { names, at });
     const found: { name: string; dnsRecords: RecordMatch['record'][] }[] = data.domains;
-    for (const { name, dnsRecords } of found) {
-      for (const record of dnsRecords) records.push({ domain: name, record });
-    }
+    records.push(
+      ...found.flatMap(({ name, dnsRecords }) => dnsRecords.map((record) => ({ domain: name, record }))),
+    );
   }
-  const withoutLastSeen = records.map(({ domain, record: { lastSeen: _, ...record } }) => ({
-    domain,
-    record,
-  }));
-  expectSame(withoutLastSeen, histories.flatMap(recordsOf));
+  expectSame(
+    records.map(({ domain, record: { lastSeen: _, ...record } }) => ({ domain, record })),
+    histories.flatMap(recordsOf),
+  );
   return records;
 }
 
@@ -488,32 +457,33 @@ export function expectSame(
   if (at !== -1) expect(shown(found), JSON.stringify(where)).toEqual(shown(expected));
 }
 
-/** Compares a search for DNS records with a plain filter over all. @returns how many matches there are. */
-export async function expectRecords(asked: Searched, where: Filter, paging: Paging): Promise<number> {
-  const found = await walk(asked.url, RECORDS_FOUND, { where }, paging);
-  const matches = (await everyRecord(asked, where.at)).filter((match) => meetsRecordFilter(match, where));
-  expectSame(found, withDomains(matches, asked.historiesAt(where.at)), where);
-  return found.length;
+/** Compares what a search finds with what a plain filter over all does. @returns how many matches there are. */
+function expectFound(query: string, matchesFor: (asked: Searched, where: Filter) => Promise<object[]>) {
+  return async (asked: Searched, where: Filter, paging: Paging): Promise<number> => {
+    const found = await walk(asked.url, query, { where }, paging);
+    expectSame(found, await matchesFor(asked, where), where);
+    return found.length;
+  };
 }
 
-export async function expectHeaders(asked: Searched, where: Filter, paging: Paging): Promise<number> {
-  const found = await walk(asked.url, HEADERS_FOUND, { where }, paging);
-  const histories = asked.historiesAt(where.at);
+export const expectRecords = expectFound(RECORDS_FOUND, async ({ historiesAt, recordsAt }, where) => {
+  const matches = (await recordsAt(where.at)).filter((match) => meetsRecordFilter(match, where));
+  return withDomains(matches, historiesAt(where.at));
+});
+
+export const expectHeaders = expectFound(HEADERS_FOUND, async ({ historiesAt }, where) => {
+  const histories = historiesAt(where.at);
   const matches = histories.flatMap(headerStaysOf).filter((match) => meetsHeaderFilter(match, where));
-  expectSame(found, withDomains(matches, histories), where);
-  return found.length;
-}
+  return withDomains(matches, histories);
+});
 
-export async function expectDomains(asked: Searched, where: Filter, paging: Paging): Promise<number> {
-  const found = await walk(asked.url, DOMAINS_FOUND, { where }, paging);
-  const matches = asked.historiesAt().filter((history) => meetsDomainFilter(history, where));
-  const expected = matches.map((history) => {
+export const expectDomains = expectFound(DOMAINS_FOUND, async ({ historiesAt }, where) => {
+  const matches = historiesAt().filter((history) => meetsDomainFilter(history, where));
+  return matches.map((history) => {
     const { domain: name, created, lastUpdate } = history;
     return { name, created, lastUpdate, lastChange: lastChangeOf(history) };
   });
-  expectSame(found, expected, where);
-  return found.length;
-}
+});
 
 export const SEARCHES = [
   ['DNS records, each with when it was last seen as its domain has it', recordFilter, expectRecords],

@@ -14,7 +14,14 @@ import { IS_LONG } from '../support/long-form.js';
 import { HAS_ZONE_CHECKERS, loadedRecords } from '../support/zone-checkers.js';
 import { type CommandResult, runDms, startDms } from './dms-command.js';
 import { expectInstants, type TimedLine } from './instants.js';
-import { expectRecords, type Filter, type RecordMatch, recordsOf } from './random-searches.js';
+import {
+  byName,
+  expectRecords,
+  type Filter,
+  type RecordMatch,
+  recordsOf,
+  searched,
+} from './random-searches.js';
 import { answersOf, differences, serve } from './serving.js';
 
 /** An xz-compressed file with 208 versions of the DNS root zone as observations; README of bench/ says more. */
@@ -118,13 +125,11 @@ describe.skipIf(ROOT_ZONE_FILE === '' || !IS_LONG)('the history of the DNS root 
   it('the history of the DNS root zone is found by value: 300 random questions across its domains give what a plain filter over everything gives', async () => {
     const seed = Math.floor(Math.random() * 2 ** 31);
     process.stderr.write(`seed ${seed}\n`);
-    const histories = [...replay.histories.values()].sort((one, other) =>
-      one.domain < other.domain ? -1 : 1,
-    );
+    const histories = byName([...replay.histories.values()]);
     const filter = fc.constantFrom(...histories.flatMap(recordsOf)).chain(filterLike);
     const questions = fc.tuple(filter, fc.integer({ min: 20, max: 500 }));
     await whileServing(home, async (url) => {
-      const everything = { url, historiesAt: () => histories, records: new Map() };
+      const everything = searched(url, () => histories);
       let found = 0;
       for (const [where, first] of fc.sample(questions, { seed, numRuns: 300 })) {
         found += await expectRecords(everything, where, { first, byEdge: false });

@@ -65,6 +65,9 @@ function answering(question: number): string {
   return question % 2 === 0 ? service.url : onCluster.url;
 }
 
+const searchedAt = (url: string, lines: readonly ObservationLine[]) =>
+  searched(url, (at) => historiesAt(lines, at));
+
 /** Records observations in a database that has nothing else. */
 async function record(lines: readonly ObservationLine[]): Promise<void> {
   await emptyTestDatabase(service.database);
@@ -98,7 +101,7 @@ test.each(SEARCHES)(
   (_what, filter, expectFound) =>
     holds(several<Filter>(filter), async (lines, questions) => {
       for (const [place, [where, pages]] of questions.entries()) {
-        matched += await expectFound(searched(answering(place), lines), where, pages);
+        matched += await expectFound(searchedAt(answering(place), lines), where, pages);
       }
       await expectStatistics(lines);
     }),
@@ -120,7 +123,7 @@ test("of any observations, the pages of a domain's own records, headers, and val
       if (name === undefined) continue;
       const variables = { name, at, ...selection };
       const pagesOf = (query: string, more = {}) =>
-        walk<object>(service.url, query, { ...variables, ...more }, pages);
+        walk(service.url, query, { ...variables, ...more }, pages);
       const { dnsRecords, httpHeaders } = (await askGraphql(service, OWN_LISTS, variables)).data.domain;
       expectSame(await pagesOf(OWN_RECORDS), dnsRecords);
       expectSame(await pagesOf(OWN_HEADERS), httpHeaders);
@@ -160,7 +163,7 @@ test.runIf(IS_LONG)(
       .sample(lineOf([...DOMAINS, ...names]), { seed, numRuns: 6 * count })
       .sort((one, other) => (one.observedAt < other.observedAt ? -1 : 1));
     await record(lines);
-    const everything = searched(service.url, lines);
+    const everything = searchedAt(service.url, lines);
     let found = 0;
     for (const [, filter, expectFound] of SEARCHES) {
       for (const [where, pages] of fc.sample(fc.tuple<[Filter, Paging]>(filter, paging), { seed, numRuns })) {
@@ -181,7 +184,7 @@ test.each([1, 200])(
     const dnsRecords = JSON.parse(JSON.stringify(records).replaceAll('@', domain));
     const lines = [{ domain, observedAt: '2024-01-01T00:00:00Z', dnsRecords }];
     await record(lines);
-    const asked = searched(answering(first), lines);
+    const asked = searchedAt(answering(first), lines);
     for (const target of [...TARGETS.slice(0, -1), '*.example.net']) {
       const where = { target: target.replace('@', domain) };
       expect(await expectRecords(asked, where, { first, byEdge: false })).toBeGreaterThan(0);
@@ -201,7 +204,7 @@ test('after domains are forgotten, nothing of them is found or kept among the na
     await forget(service.database, forgotten);
     const others = lines.filter(({ domain }) => !forgotten.includes(domain));
     expect(await knownTexts()).toEqual(textsOf(others));
-    const asked = searched(service.url, others);
+    const asked = searchedAt(service.url, others);
     matched += await expectRecords(asked, records, pages);
     matched += await expectRecords(asked, { host: '*e*a*t*' }, pages);
     matched += await expectHeaders(asked, wanted, pages);
@@ -360,7 +363,7 @@ test.each([1, 3])('pages of %d lead over many domains without a match to the las
     return { domain, observedAt: '2024-01-01T00:00:00Z', httpHeaders: { server: text }, dnsRecords };
   });
   await record(lines);
-  const asked = searched(service.url, lines);
+  const asked = searchedAt(service.url, lines);
   for (const byEdge of [true, false]) {
     await expectHeaders(asked, { name: 'server', contains: 'seldom' }, { first, byEdge });
     await expectHeaders(asked, { name: 'server', value: 'seldom' }, { first, byEdge });

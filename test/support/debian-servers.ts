@@ -23,8 +23,10 @@ export async function startDebianServers(zone: string, site: string, siteOverTls
   const start = (program: string, ...args: readonly string[]) =>
     spawn(program, args, { env: { PATH }, stdio: 'ignore' });
   const writeSite = (directives: string, overTls: string | undefined) => {
-    const servers = [serverOf(`127.0.0.1:${sitePort}`, directives)];
-    if (overTls !== undefined) servers.push(serverOf(`127.0.0.1:${tlsPort} ssl`, overTls));
+    const servers = [`server { listen 127.0.0.1:${sitePort}; location / { ${directives} } }`];
+    if (overTls !== undefined) {
+      servers.push(`server { listen 127.0.0.1:${tlsPort} ssl; location / { ${overTls} } }`);
+    }
     return write('nginx.conf', nginxConfiguration(folder, servers));
   };
   write('zone', zone);
@@ -99,10 +101,6 @@ stub-zone:
 `;
 }
 
-function serverOf(listen: string, directives: string): string {
-  return `server { listen ${listen}; location / { ${directives} } }`;
-}
-
 function nginxConfiguration(folder: string, servers: readonly string[]): string {
   return `
 pid ${folder}/nginx.pid;
@@ -111,11 +109,7 @@ worker_processes 1;
 events { worker_connections 256; }
 http {
   access_log off;
-  client_body_temp_path ${folder}/body;
-  proxy_temp_path ${folder}/proxy;
-  fastcgi_temp_path ${folder}/fastcgi;
-  uwsgi_temp_path ${folder}/uwsgi;
-  scgi_temp_path ${folder}/scgi;
+  ${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((of) => `${of}_temp_path ${folder}/${of};`).join(' ')}
   ssl_certificate ${folder}/certificate.pem;
   ssl_certificate_key ${folder}/key.pem;
   ${servers.join('\n  ')}

@@ -34,9 +34,7 @@ export function changed(change: (message: Buffer, question: TestQuestion) => Buf
 
 /** An RCODE without records: 1 FORMERR, 2 SERVFAIL, 4 NOTIMP, 5 REFUSED. */
 export function rcode(number: number): Behaviour {
-  return ({ query }) => ({
-    messages: [encodeResponse(query, { rcode: number, flags: 0, answers: [], authorities: [] })],
-  });
+  return ({ query }) => ({ messages: [encodeResponse(query, { rcode: number, flags: 0 })] });
 }
 
 export const wrongId: Behaviour = changed((message) => {
@@ -48,10 +46,8 @@ export const wrongId: Behaviour = changed((message) => {
 export function otherName(name: string): Behaviour {
   return ({ query, answer }) => {
     const message = answer();
-    const start = 12 + query.name.length;
-    return {
-      messages: [Buffer.concat([message.subarray(0, 12), nameOctets(name), message.subarray(start)])],
-    };
+    const rest = message.subarray(12 + query.name.length);
+    return { messages: [Buffer.concat([message.subarray(0, 12), nameOctets(name), rest])] };
   };
 }
 

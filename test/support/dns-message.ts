@@ -39,15 +39,15 @@ export interface ResponseParts {
   readonly rcode: number;
   /** Bits of FLAGS but QR and RD. */
   readonly flags: number;
-  readonly answers: readonly ZoneRecord[];
-  readonly authorities: readonly ZoneRecord[];
+  readonly answers?: readonly ZoneRecord[] | undefined;
+  readonly authorities?: readonly ZoneRecord[];
 }
 
 const OPT = Buffer.from([0, 0, 41, 16, 0, 0, 0, 0, 0, 0, 0]);
 
 /** The message that answers the query; owner names that came before are pointers, names in rdata are not. */
 export function encodeResponse(query: DnsQuery, parts: ResponseParts): Buffer {
-  const { answers, authorities } = parts;
+  const { answers = [], authorities = [] } = parts;
   const flags = FLAGS.QR | (query.recursionDesired ? FLAGS.RD : 0) | parts.flags | parts.rcode;
   const additionals = query.hasEdns ? 1 : 0;
   const header = uint16(query.id, flags, 1, answers.length, authorities.length, additionals);

@@ -14,9 +14,8 @@ const LARGEST_TCP_MESSAGE = 65_535;
 const RANDOM_NAME = /^[a-z]{20,}\.(com|net)$/;
 
 /**
- * Makes answers for names without number. The texts are rdata as master files have it, names in them
- * absolute, and their owner is the name asked; none: there are no such records; null: there is no such
- * name; undefined: the zone answers.
+ * Makes answers for names without number: rdata of the name as master files have it, names in it absolute; none: there
+ * are no such records; null: there is no such name; undefined: the zone answers.
  *
  * @param name Lower case, without its final dot; dots and backslashes in labels escaped.
  */
@@ -34,25 +33,10 @@ export interface DnsTestServerOptions {
 /**
  * Starts an authoritative DNS server for tests, which listens on one port over UDP and TCP.
  *
- * ```ts
- * const server = await startDnsServer({ zone: `
- *   $ORIGIN example.test.
- *   @    SOA ns hostmaster 1 7200 900 1209600 300
- *   @    A   192.0.2.7
- *   www  CNAME @
- * ` });
- * const client = createDnsClient({ servers: [server], timeout: 500, tries: 1, questionsPerServer: 100 });
- * server.setZone(…);                                     // the zone is another from now on
- * server.generate((name, type) => (type === 'A' ? ['192.0.2.1'] : [])); // names without number
- * server.behave('www.example.test', silence);            // dns-behaviours.ts
- * expect(server.asked('www.example.test', 'A')).toBe(1);
- * await server.close();
- * ```
- *
- * It answers NXDOMAIN and NODATA with the zone's SOA, follows CNAMEs within its zones, refers at
- * delegations (NS below a zone's apex), rejects names outside its zones, cuts what is larger than the
- * client takes over UDP (512 octets, or what EDNS says) or than 65,535 octets over TCP: it then sends TC
- * and no records. Each zone needs its SOA. There are no wildcards; recursion is not available (RA is 0).
+ * It answers NXDOMAIN and NODATA with the zone's SOA, follows CNAMEs within its zones, refers at delegations (NS below
+ * a zone's apex), rejects names outside its zones, and cuts what is larger than the client takes over UDP (512 octets,
+ * or what EDNS says) or than 65,535 octets over TCP: it then sends TC and no records. Each zone needs its SOA. There
+ * are no wildcards; recursion is not available (RA is 0).
  */
 export async function startDnsServer(options: DnsTestServerOptions = {}) {
   const { zone = '', address = '127.0.0.1', port = 0 } = options;
@@ -62,18 +46,14 @@ export async function startDnsServer(options: DnsTestServerOptions = {}) {
     await once(udp, 'listening');
     const tcp = createServer({ noDelay: true });
     const bound = udp.address().port;
-    if (await listens(tcp, bound, address)) return new DnsTestServer(udp, tcp, zone);
+    const isFree = await once(tcp.listen(bound, address), 'listening').then(
+      () => true,
+      () => false,
+    );
+    if (isFree) return new DnsTestServer(udp, tcp, zone);
     udp.close();
     if (port !== 0) throw new Error(`Port ${port} of ${address} is taken.`);
   }
-}
-
-/** False: the port that UDP has is taken in TCP. */
-function listens(tcp: TcpServer, port: number, address: string): Promise<boolean> {
-  return once(tcp.listen(port, address), 'listening').then(
-    () => true,
-    () => false,
-  );
 }
 
 export class DnsTestServer {
@@ -101,10 +81,7 @@ export class DnsTestServer {
     tcp.on('connection', (socket) => this.#accept(socket));
   }
 
-  /**
-   * Replaces the zone. In master-file form: $ORIGIN, $TTL, `@`, relative names, comments, quoted strings,
-   * parentheses, and for any type `\# length hexadecimal` (RFC 3597). Several zones may follow each other.
-   */
+  /** Replaces the zone, or zones: a master file as dns-zone-file.ts reads it. */
   setZone(text: string): void {
     this.#zone = new Zone(text);
   }
@@ -114,12 +91,7 @@ export class DnsTestServer {
     this.#generator = generator;
   }
 
-  /**
-   * Lets a name misbehave (dns-behaviours.ts has the usual ways), for one type or for all. Undefined: it
-   * answers as the zone says again.
-   *
-   * @param name `*` is every name that has no behaviour of its own.
-   */
+  /** Undefined: it answers as the zone says again. @param name `*`: all that have no behaviour of their own. */
   behave(name: string, behaviour: Behaviour | undefined, type = '*'): void {
     const key = `${name === '*' ? '*' : nameKey(nameOctets(name))} ${type}`;
     if (behaviour === undefined) this.#behaviours.delete(key);
@@ -127,8 +99,8 @@ export class DnsTestServer {
   }
 
   /**
-   * Answers by a function for the random names by which the service finds resolvers that invent addresses.
-   * Otherwise these names do not exist, whatever the server says of others, and they count as no questions.
+   * Answers for the random names by which the service finds resolvers that invent addresses. Otherwise these do not exist,
+   * and they count as no questions.
    */
   invent(generator: Generator | undefined): void {
     this.#invented = generator;
@@ -218,12 +190,7 @@ export class DnsTestServer {
         : generatedParts(query, type, generated);
     const response = encodeResponse(query, parts);
     if (response.length <= (transport === 'udp' ? query.payloadSize : LARGEST_TCP_MESSAGE)) return response;
-    return encodeResponse(query, {
-      rcode: parts.rcode,
-      flags: parts.flags | FLAGS.TC,
-      answers: [],
-      authorities: [],
-    });
+    return encodeResponse(query, { rcode: parts.rcode, flags: parts.flags | FLAGS.TC });
   }
 }
 

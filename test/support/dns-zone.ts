@@ -72,7 +72,7 @@ export class Zone {
 }
 
 function only(parts: Partial<ResponseParts>): ResponseParts {
-  return { rcode: 0, flags: FLAGS.AA, answers: [], authorities: [], ...parts };
+  return { rcode: 0, flags: FLAGS.AA, ...parts };
 }
 
 /** AA is about the first owner name of the answer (RFC 1035, section 4.1.1): that of a CNAME is ours. */

@@ -4,101 +4,81 @@ import { FIRST_SEEN, insertDnsRecords, insertDomain, insertHeaderChanges } from 
 /** A domain that has a record of every type, headers of every kind of history, and every kind of time. */
 export const EVERYTHING = 'xn--bcher-kva.example.co.uk';
 
-const SECOND = 1_000_000n;
+const secondsLater = (seconds: number) => FIRST_SEEN + BigInt(seconds) * 1_000_000n;
+/** The same as answers write it. */
+const timeText = (seconds: number) => `2024-03-01T10:20:3${seconds}.123456Z`;
+
+interface Stay {
+  readonly host?: string;
+  readonly class?: string;
+  /** In seconds after FIRST_SEEN. */
+  readonly since?: number;
+  readonly until?: number;
+}
+
+const NAPTR = { order: 100, pref: 10, flags: 'u', services: 'E2U+sip', regex: '!^.*$!sip:a@example.net!' };
+const MASTER = { mname: 'ns1.example.net', rname: 'host\\.master.example.net' };
+const TIMERS = { refresh: 7200, retry: 900, expire: 1_209_600, 'minimum-ttl': 0 };
+
+/** In the order of the answer, the fields of each as the specification (2.2, 2.3) writes them. */
+const RECORDS: readonly (readonly [type: string, rdata: Readonly<Record<string, unknown>>, stay?: Stay])[] = [
+  ['A', { ip: '192.0.2.7' }, { until: 1 }],
+  ['AAAA', { ipv6: '2001:db8::7' }],
+  ['CAA', { flags: 128, tag: 'issue', value: 'ca.example.net' }],
+  ['CNAME', { target: '.' }, { host: '*.example.co.uk' }],
+  ['DS', { data: '60485 5 1 2BB183AF5F22588179A53B0A98631FAD1A292118' }, { class: 'CH' }],
+  ['HINFO', { cpu: 'AMD64', os: 'LINUX' }],
+  ['MX', { pri: 10, target: 'mail.example.net' }],
+  ['NAPTR', { ...NAPTR, replacement: '.' }],
+  ['NS', { target: 'ns1.example.net' }],
+  ['PTR', { target: 'host.example.net' }],
+  ['SOA', { ...MASTER, serial: 4_294_967_295, ...TIMERS }],
+  ['SRV', { pri: 1, weight: 2, port: 65_535, target: 'sip.example.net' }],
+  ['TXT', { txt: 'v=spf1 "ü" \\000', entries: ['v=spf1 ', '"ü" \\000'] }],
+  ['TYPE65534', { data: '\\# 4 C0000201' }],
+  ['A', { ip: '192.0.2.8' }, { since: 1 }],
+];
 
 export async function insertEverything(pool: pg.Pool): Promise<void> {
-  await insertDomain(pool, {
-    name: EVERYTHING,
-    created: 0n,
-    lastUpdate: FIRST_SEEN + 9n * SECOND,
-    lastChange: FIRST_SEEN + 7n * SECOND,
+  const [lastUpdate, lastChange] = [secondsLater(9), secondsLater(7)];
+  await insertDomain(pool, { name: EVERYTHING, created: 0n, lastUpdate, lastChange });
+  const rows = RECORDS.map(([type, rdata, { since = 0, until, ...owner } = {}]) => {
+    const removed = until === undefined ? null : secondsLater(until);
+    return { type, rdata, ...owner, firstSeen: secondsLater(since), removed };
   });
-  await insertDnsRecords(pool, EVERYTHING, [
-    { type: 'AAAA', rdata: { ipv6: '2001:db8::7' } },
-    { type: 'A', rdata: { ip: '192.0.2.8' }, firstSeen: FIRST_SEEN + SECOND },
-    { type: 'A', rdata: { ip: '192.0.2.7' }, removed: FIRST_SEEN + SECOND },
-    { type: 'NS', rdata: { target: 'ns1.example.net' } },
-    {
-      type: 'SOA',
-      rdata: {
-        ...{ mname: 'ns1.example.net', rname: 'host\\.master.example.net', serial: 4_294_967_295 },
-        ...{ refresh: 7200, retry: 900, expire: 1_209_600, 'minimum-ttl': 0 },
-      },
-    },
-    { type: 'TXT', rdata: { txt: 'v=spf1 "ü" \\000', entries: ['v=spf1 ', '"ü" \\000'] } },
-    { type: 'CNAME', host: '*.example.co.uk', rdata: { target: '.' } },
-    { type: 'MX', rdata: { pri: 10, target: 'mail.example.net' } },
-    { type: 'SRV', rdata: { pri: 1, weight: 2, port: 65_535, target: 'sip.example.net' } },
-    { type: 'CAA', rdata: { flags: 128, tag: 'issue', value: 'ca.example.net' } },
-    { type: 'PTR', rdata: { target: 'host.example.net' } },
-    {
-      type: 'NAPTR',
-      rdata: {
-        ...{ order: 100, pref: 10, flags: 'u', services: 'E2U+sip' },
-        ...{ regex: '!^.*$!sip:a@example.net!', replacement: '.' },
-      },
-    },
-    { type: 'HINFO', rdata: { cpu: 'AMD64', os: 'LINUX' } },
-    { type: 'DS', class: 'CH', rdata: { data: '60485 5 1 2BB183AF5F22588179A53B0A98631FAD1A292118' } },
-    { type: 'TYPE65534', rdata: { data: '\\# 4 C0000201' } },
-  ]);
+  await insertDnsRecords(pool, EVERYTHING, rows.toReversed());
   await insertHeaderChanges(pool, EVERYTHING, [
     { name: 'via', observedAt: FIRST_SEEN, value: '1.1 a, 1.1 b' },
     { name: 'server', observedAt: FIRST_SEEN, value: 'nginx' },
-    { name: 'server', observedAt: FIRST_SEEN + 5n * SECOND },
-    { name: 'server', observedAt: FIRST_SEEN + 6n * SECOND, value: 'nginx' },
-    { name: 'server', observedAt: FIRST_SEEN + 7n * SECOND, value: '' },
+    { name: 'server', observedAt: secondsLater(5) },
+    { name: 'server', observedAt: secondsLater(6), value: 'nginx' },
+    { name: 'server', observedAt: secondsLater(7), value: '' },
   ]);
 }
 
-const T0 = '2024-03-01T10:20:30.123456Z';
-const T1 = '2024-03-01T10:20:31.123456Z';
-const T7 = '2024-03-01T10:20:37.123456Z';
-const CREATED = '1970-01-01T00:00:00.000000Z';
-const UPDATED = '2024-03-01T10:20:39.123456Z';
+const dnsRecords = RECORDS.map(([type, rdata, stay = {}]) => {
+  const { host = EVERYTHING, class: dnsClass = 'IN', since = 0, until } = stay;
+  const removed = until === undefined ? null : timeText(until);
+  return { data: { host, class: dnsClass, type, ...rdata }, firstSeen: timeText(since), removed };
+});
 
-function entry(
-  fields: string,
-  { host = EVERYTHING, dnsClass = 'IN', firstSeen = T0, removed = 'null' } = {},
-) {
-  return `{"data":{"host":"${host}","class":"${dnsClass}",${fields}},"firstSeen":"${firstSeen}","removed":${removed}}`;
-}
+/** As the specification (2.4, 2.5) writes them. */
+const created = (value: string) => ({ event: 'created', date: timeText(0), new: value, old: null });
+const emptied = { event: 'updated', date: timeText(7), new: '', old: 'nginx' };
+const httpHeaders = [
+  { name: 'server', value: '', history: [created('nginx'), emptied] },
+  { name: 'via', value: '1.1 a, 1.1 b', history: [created('1.1 a, 1.1 b')] },
+];
 
-/** The `dnsRecords` of EVERYTHING, as the specification (2.2, 2.3) writes them: every byte. */
-const DNS_RECORDS = `[${[
-  entry('"type":"A","ip":"192.0.2.7"', { removed: `"${T1}"` }),
-  entry('"type":"AAAA","ipv6":"2001:db8::7"'),
-  entry('"type":"CAA","flags":128,"tag":"issue","value":"ca.example.net"'),
-  entry('"type":"CNAME","target":"."', { host: '*.example.co.uk' }),
-  entry('"type":"DS","data":"60485 5 1 2BB183AF5F22588179A53B0A98631FAD1A292118"', { dnsClass: 'CH' }),
-  entry('"type":"HINFO","cpu":"AMD64","os":"LINUX"'),
-  entry('"type":"MX","pri":10,"target":"mail.example.net"'),
-  entry(
-    '"type":"NAPTR","order":100,"pref":10,"flags":"u","services":"E2U+sip","regex":"!^.*$!sip:a@example.net!","replacement":"."',
-  ),
-  entry('"type":"NS","target":"ns1.example.net"'),
-  entry('"type":"PTR","target":"host.example.net"'),
-  entry(
-    '"type":"SOA","mname":"ns1.example.net","rname":"host\\\\.master.example.net","serial":4294967295,"refresh":7200,"retry":900,"expire":1209600,"minimum-ttl":0',
-  ),
-  entry('"type":"SRV","pri":1,"weight":2,"port":65535,"target":"sip.example.net"'),
-  entry('"type":"TXT","txt":"v=spf1 \\"ü\\" \\\\000","entries":["v=spf1 ","\\"ü\\" \\\\000"]'),
-  entry('"type":"TYPE65534","data":"\\\\# 4 C0000201"'),
-  entry('"type":"A","ip":"192.0.2.8"', { firstSeen: T1 }),
-].join(',')}]`;
+const names = { unicodeName: 'bücher.example.co.uk', registrableDomain: 'example.co.uk' };
+const times = { created: '1970-01-01T00:00:00.000000Z', lastUpdate: timeText(9) };
+const counts = { lastChange: timeText(7), dnsRecordCount: 15, httpHeaderCount: 2, changeCount: 21 };
+const body = (parts: object) => JSON.stringify({ domain: EVERYTHING, ...parts });
 
-/** The `httpHeaders` of EVERYTHING, as the specification (2.4, 2.5) writes them: every byte. */
-const HTTP_HEADERS = `[${[
-  `{"name":"server","value":"","history":[{"event":"created","date":"${T0}","new":"nginx","old":null},{"event":"updated","date":"${T7}","new":"","old":"nginx"}]}`,
-  `{"name":"via","value":"1.1 a, 1.1 b","history":[{"event":"created","date":"${T0}","new":"1.1 a, 1.1 b","old":null}]}`,
-].join(',')}]`;
-
-const TIMES = `"created":"${CREATED}","lastUpdate":"${UPDATED}"`;
-
-/** What REST v1 answers for EVERYTHING, by the path after the domain. */
+/** What REST v1 answers for EVERYTHING, by the path after the domain: every byte. */
 export const EVERY_BODY: Readonly<Record<'' | '/dns' | '/details' | '/headers', string>> = {
-  '': `{"domain":"${EVERYTHING}",${TIMES},"dnsRecords":${DNS_RECORDS},"httpHeaders":${HTTP_HEADERS}}`,
-  '/dns': `{"domain":"${EVERYTHING}",${TIMES},"dnsRecords":${DNS_RECORDS}}`,
-  '/details': `{"domain":"${EVERYTHING}","unicodeName":"bücher.example.co.uk","registrableDomain":"example.co.uk",${TIMES},"lastChange":"${T7}","dnsRecordCount":15,"httpHeaderCount":2,"changeCount":21}`,
-  '/headers': `{"domain":"${EVERYTHING}",${TIMES},"httpHeaders":${HTTP_HEADERS}}`,
+  '': body({ ...times, dnsRecords, httpHeaders }),
+  '/dns': body({ ...times, dnsRecords }),
+  '/details': body({ ...names, ...times, ...counts }),
+  '/headers': body({ ...times, httpHeaders }),
 };

@@ -1,12 +1,13 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
 
-export interface ReceivedMessage {
+interface ReceivedMessage {
   readonly method: string | undefined;
   readonly path: string | undefined;
   readonly headers: IncomingHttpHeaders;
+  readonly octets: Buffer;
   readonly body: string;
 }
 
@@ -18,7 +19,8 @@ export async function startReceiver(
   const receiver = { respond };
   const server = createServer(async (request, response) => {
     const { method, url: path, headers } = request;
-    received.push({ method, path, headers, body: await text(request) });
+    const octets = await buffer(request);
+    received.push({ method, path, headers, octets, body: octets.toString() });
     receiver.respond(response, received.length);
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
