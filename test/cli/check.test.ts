@@ -273,8 +273,4 @@ _sip._tcp SRV 1 2 5060 sip
       stderr: 'dms: Stopped by a signal: nothing was compared.\n',
     });
   });
-
-  test('dms check --observe is of now: --at is a wrong use', async () => {
-    expect(await observed(SEEN, '--at', '1d')).toMatchObject({ code: 2, stdout: '' });
-  });
 });

@@ -89,6 +89,11 @@ describe('a wrong use exits 2 and says on standard error what is wrong', () => {
     ['watch add a.example --every 6', "'--every <duration>' argument '6' is invalid."],
     ['watch add', 'dms: Name the domains, or a file of them with --from-file FILE; - is standard input.'],
     ['watch add a..b', 'dms: "a..b" is not a domain name: '],
+    ['check - --observe --at 1d', "'--observe' cannot be used with option '--at <time>'"],
+    ['export --at yesterday', 'write it like 2024-03-01T10:20:30Z, a date '],
+    ['export --at 9999-01-01T00:00:00Z', 'more than five minutes ahead'],
+    ['export --types ADDRESS', 'the type "ADDRESS" is not known: write TYPE and its number'],
+    ['export --format xml', 'Allowed choices are dms, cof, csv, zone'],
     ['observe 192.0.2.1', 'dms: "192.0.2.1" is not a domain name: it is an IP address.'],
     ['observe https://www.example.com:8443/a?b#c', '" is not a domain name: write www.example.com.'],
     ['watch remove http://bücher.example/', '" is not a domain name: write bücher.example.'],
@@ -144,11 +149,6 @@ test.each([
     'stands below the environment',
     'PATH=/nowhere\nROLE=none\n',
     /^dms: ROLE is "none": write all or api\.\n$/,
-  ],
-  [
-    'stops the program with a line that is no setting',
-    'PORT=5227\nuse tokens\nAUTH_REQUIRED=all\n',
-    /^dms: \.env, line 2: this is not a setting: write NAME=value, .* or # before a comment\.\n$/,
   ],
 ])('a file .env in the working directory %s', async (_what, content, said) => {
   await writeFile(join(folder, '.env'), content);

@@ -162,18 +162,3 @@ test.each(CASES)(
     expect((await dms(['verify'])).code).toBe(0);
   },
 );
-
-test('names that resolve are imported, exported and shown, as those that resolvers know', async () => {
-  const names = { '-blah.example.com': '-blah.example.com', 'faß.de': 'xn--fa-hia.de', ai: 'ai' };
-  const lines = [...Object.keys(names), '*.example.com', '1.2.3.4'].map((domain) =>
-    JSON.stringify({ domain, observedAt: '2024-01-01T00:00:00Z', httpHeaders: { server: 'a' } }),
-  );
-  const { stderr } = await dms(['import', '-'], lines.join('\n'));
-  expect(stderr.match(/(?<=rejected: domain: )"[^"]*" is not a domain name/g)).toEqual([
-    '"*.example.com" is not a domain name',
-    '"1.2.3.4" is not a domain name',
-  ]);
-  const domains = (await recorded()).map((line) => line.split(' | ')[0]);
-  expect(domains.toSorted()).toEqual(Object.values(names).toSorted());
-  expect(await said(['show', '--json', '--', '-blah.example.com'])).toContain('"-blah.example.com"');
-});

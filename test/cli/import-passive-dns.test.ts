@@ -1,9 +1,7 @@
 import { Readable } from 'node:stream';
-import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { prepareCommands } from '../support/commands.js';
 import { emptyTestDatabase } from '../support/database.js';
-import { httpxLine } from '../support/httpx-lines.js';
 
 const commands = prepareCommands({ emptied: true, served: {} });
 const { dms, file, graphql, rest } = commands;
@@ -140,30 +138,4 @@ describe('passive DNS', () => {
       expect(summary).toMatchObject({ changed: 0, unchanged: 0, contradicting });
     }
   });
-});
-
-test('files of five formats give the same history in whatever order they are imported', async () => {
-  const mail = { answer: 'mail.example.net.', preference: 10, class: 'IN', name: 'example.com', type: 'MX' };
-  const MX = { status: 'NOERROR', timestamp: '2024-03-05T00:00:00Z', data: { answers: [mail] } };
-  const dnsx = { host: 'example.com', status_code: 'NOERROR', resolver: ['192.0.2.53:53'] };
-  const all = ['example.com.\t300\tIN\tTXT\t"v=spf1 -all"'];
-  const paths = [
-    await file('own.ndjson', observed('2024-03-01', '192.0.2.2')),
-    await file('httpx.json.gz', gzipSync(`${httpxLine({ timestamp: '2024-03-03T00:00:00Z' })}\n`)),
-    await file('zdns.json', JSON.stringify({ name: 'example.com', results: { MX } })),
-    await file('dnsx.json', JSON.stringify({ ...dnsx, timestamp: '2024-03-04T00:00:00Z', all })),
-    await file('passive.cof', sighting('192.0.2.1', '2010-01-01', '2012-01-01')),
-  ];
-  const states = new Set<string>();
-  for (const order of [paths, paths.toReversed(), [...paths.slice(2), ...paths.slice(0, 2)]]) {
-    await emptyTestDatabase(commands.database);
-    const summary = await output('import', '--backfill', ...order);
-    expect(summary).toMatch(/^format +cof, dms, dnsx, httpx, zdns$/m);
-    states.add(await output('export', 'example.com'));
-  }
-  expect(states.size).toBe(1);
-  const shown = await output('show', 'example.com');
-  for (const part of ['192.0.2.1', '192.0.2.2', 'mail.example.net', 'v=spf1 -all'])
-    expect(shown).toContain(part);
-  expect(await output('search', '--ip', '192.0.2.1')).toContain('example.com');
 });

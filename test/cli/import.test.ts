@@ -285,36 +285,16 @@ describe('dms import', () => {
   });
 });
 
-describe('dms import --rejects', () => {
-  test('dms import --rejects takes no file that holds something, such as what is imported, and leaves it as it is', async () => {
-    const content = `${FIRST}\nbroken\n`;
-    const input = await file('input.ndjson', content);
-    expect(await dms(['import', input, '--rejects', input])).toMatchObject({
-      ...{ code: 2, stdout: '' },
-      stderr: `dms: --rejects ${input} exists and is not empty: choose another name, or remove it.\n`,
-    });
-    expect([await readFile(input, 'utf8'), await stored()]).toEqual([content, []]);
-  });
-
-  test('dms import --rejects names the folder that is missing, before anything is read', async () => {
-    const rejects = pathOf('no-folder/rejects.ndjson');
-    expect(await dms(['import', pathOf('missing'), '--rejects', rejects])).toMatchObject({
-      ...{ code: 1, stdout: '' },
-      stderr: `dms: --rejects ${rejects} cannot be written, since the folder ${pathOf('no-folder')} does not exist: create it, or name another file.\n`,
-    });
-  });
-
-  test('dms import shows ten rejected lines, says how many there are, and when a corrected one is taken', async () => {
-    const rejects = pathOf('many-rejects.ndjson');
-    const { stderr } = await dms(['import', '-', '--rejects', rejects], 'broken\n'.repeat(11));
-    const lines = stderr.trim().split('\n');
-    expect(lines.filter((line) => line.startsWith('standard input, line '))).toHaveLength(10);
-    expect(lines.slice(10)).toEqual([
-      `11 lines: rejected. They are in ${rejects}: correct them there and import that file. ` +
-        'A corrected line is stale if something newer of its domain is recorded by then.',
-    ]);
-    expect(await readFile(rejects, 'utf8')).toBe('broken\n'.repeat(11));
-  });
+test('dms import shows ten rejected lines, says how many there are, and when a corrected one is taken', async () => {
+  const rejects = pathOf('many-rejects.ndjson');
+  const { stderr } = await dms(['import', '-', '--rejects', rejects], 'broken\n'.repeat(11));
+  const lines = stderr.trim().split('\n');
+  expect(lines.filter((line) => line.startsWith('standard input, line '))).toHaveLength(10);
+  expect(lines.slice(10)).toEqual([
+    `11 lines: rejected. They are in ${rejects}: correct them there and import that file. ` +
+      'A corrected line is stale if something newer of its domain is recorded by then.',
+  ]);
+  expect(await readFile(rejects, 'utf8')).toBe('broken\n'.repeat(11));
 });
 
 describe('dms import that is stopped', () => {

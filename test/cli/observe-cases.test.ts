@@ -174,14 +174,3 @@ describe('DNS', () => {
     expect(await said(['export'])).toBe(exported);
   });
 });
-
-test('names that resolve are observed, each as resolvers know it, and what is no name is told', async () => {
-  const names = { '-blah.example.com': '-blah.example.com', 'faß.de': 'xn--fa-hia.de', ai: 'ai' };
-  dns.generate((_name, type) => (type === 'TXT' ? ['"seen"'] : []));
-  const { code, stdout } = await dms(['observe', '--dry-run', '--', ...Object.keys(names)]);
-  expect(code).toBe(0);
-  const observed = Array.from(stdout.matchAll(/^(\S+) at /gm), ([, name]) => name);
-  expect(observed.toSorted()).toEqual(Object.values(names).toSorted());
-  expect(stdout.match(/^\+ TXT +"seen"$/gm)).toHaveLength(observed.length);
-  for (const name of ['*.example.com', '1.2.3.4']) expect((await dms(['observe', name])).code).toBe(2);
-});

@@ -168,6 +168,7 @@ HTTP server
 
   test.each([
     ['nothing.example', 1, 'recorded for nothing.example. To observe it now: dms observe nothing.example\n'],
+    ['--json -- -blah.example.com', 1, 'dms: '],
     ['example.com --at noon', 2, `'noon' is invalid. "noon" is not a time: write it like 2024-03-01T10:`],
     ['example.com --at 2023-13-01', 2, '"2023-13-01" is not a date of the calendar'],
     ['example.com --at 2020-01-01', 1, 'No history is recorded for example.com up to 2020'],

@@ -78,11 +78,13 @@ describe('dms serve on a new embedded database', SLOW, () => {
     expect((await serve({ DATA_DIR: dataDirectory, SAMPLES: 'on' })).said).not.toContain('sample');
   });
 
-  test('dms serve finds no samples wanted in a database that dms migrate has made, which says what it has done', async () => {
+  test('dms serve finds no samples wanted in a database that dms migrate has made, which says what it has done, and then that it is up to date', async () => {
     const dataDirectory = await freshDirectory();
     const stdout = expect.stringMatching(/^(applied \S+\n)+$/);
     const migrated = await runDms(['migrate'], { DATA_DIR: dataDirectory });
     expect(migrated).toMatchObject({ code: 0, stdout, stderr: '' });
+    const again = await runDms(['migrate'], { DATA_DIR: dataDirectory });
+    expect(again).toMatchObject({ code: 0, stdout: 'The database is up to date.\n', stderr: '' });
     expect((await serve({ DATA_DIR: dataDirectory, SAMPLES: 'on' })).said).not.toContain('sample');
   });
 

@@ -36,16 +36,6 @@ test.each([
   expect(await stored('expires_at - created_at AS lifetime')).toEqual([{ lifetime }]);
 });
 
-test('a name that another token has, revoked or not, is rejected', async () => {
-  await create('a');
-  const exists = 'dms: A token named "a" exists: choose another name.\n';
-  expect(await create('a')).toMatchObject({ code: 1, stdout: '', stderr: exists });
-  await token('revoke', 'a');
-  expect((await create('a')).stderr).toMatch(
-    /^dms: The token named "a" was revoked at \S+Z, and names are not reused: choose another name\.\n$/,
-  );
-});
-
 describe.skipIf(!existsSync('/dev/full'))('a token that cannot be printed', () => {
   test.each([
     ['its disk is full', '> /dev/full'],

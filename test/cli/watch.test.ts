@@ -1,8 +1,5 @@
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { outcomeOf } from '../../src/observer/outcome.js';
-import { completeLeases, leaseDue } from '../../src/observer/schedule/leases.js';
-import { failed } from '../../src/observer/verdict.js';
 import { prepareCommands } from '../support/commands.js';
 
 const commands = prepareCommands({ emptied: true });
@@ -42,23 +39,6 @@ test('dms watch takes many thousand names at once', async () => {
   const names = Array.from({ length: 12_345 }, (_, number) => `d${number}.example\n`).join('');
   expect(await said(['watch', 'add', '--from-file', '-'], names)).toMatch(/^12345 added, /);
   expect(await said(['watch', 'remove', '-'], names)).toBe('12345 removed, 0 not watched\n');
-});
-
-test('dms watch list does not say that a name exists of which no question was answered', async () => {
-  await dms(['watch', 'add', 'example.com']);
-  const prisma = commands.database.writingPrisma;
-  const now = BigInt(Date.now() + 60_000) * 1000n;
-  const { domains } = await leaseDue(prisma, now, now + 60_000_000n, { places: 4, free: 4, low: 0 });
-  const silent = failed('timeout', '192.0.2.53:53 does not respond');
-  const dns = new Map(['A', 'MX'].map((type) => [type, silent]));
-  const outcome = outcomeOf(dns, failed('no-address', 'its addresses could not be resolved'));
-  await completeLeases(
-    prisma,
-    domains.map((domain) => ({ domain, observedAt: now, outcome, failures: 1, next: now + 1n })),
-  );
-  expect(await objects(['watch', 'list'])).toMatchObject([
-    { domain: 'example.com', outcome: { dns: { answered: [], nameExists: null } } },
-  ]);
 });
 
 test('dms watch list shows a table, or how to add a domain', async () => {
