@@ -8,6 +8,7 @@ import { parseRdataText, presentRdata, rdataOctets, readRdata } from '../../src/
 import { LAYOUTS, RDATA_FIELDS, RETIRED_TYPES } from '../../src/model/rdata-types.js';
 import { repeats } from '../support/long-form.js';
 import { octetsNearExamples, RDATA_EXAMPLES, RETIRED_EXAMPLES } from '../support/rdata-examples.js';
+import { resultOf } from '../support/rejections.js';
 
 function parse(type: string, own: string | Readonly<Record<string, unknown>>) {
   const fields = typeof own === 'string' ? { data: own } : own;
@@ -20,16 +21,6 @@ function own(type: string, data: string): unknown {
 
 function generic(octets: Buffer): string {
   return String.raw`\# ${octets.length} ${octets.toString('hex').toUpperCase()}`;
-}
-
-/** The result; undefined if it is rejected with a reason. */
-function resultOf<Result>(read: () => Result): Result | undefined {
-  try {
-    return read();
-  } catch (error) {
-    expect(error).toBeInstanceOf(InvalidObservationError);
-    return undefined;
-  }
 }
 
 const octetsOf = (type: string, text: string) => rdataOctets(type, new MasterText(text));
