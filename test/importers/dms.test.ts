@@ -186,14 +186,11 @@ test.each<[Readonly<Record<string, unknown>>, string]>([
   [{ source: 'a\u007f' }, 'source: "a\\u{7f}" is not 1 to 64 printable characters.'],
   [{ source: '' }, 'source: "" is not 1 to 64 printable characters.'],
   [{ source: 'x'.repeat(65) }, `source: "${'x'.repeat(64)}…" is not 1 to 64 printable characters.`],
-])(
-  'a line is rejected with a reason that names the key, in whatever order its keys are: %j: %s',
-  (keys, reason) => {
-    expect(() => parseWith(keys)).toThrow(new InvalidObservationError(reason));
-    const reordered = Object.entries({ ...whole, ...keys }).reverse();
-    expect(() => parse(Object.fromEntries(reordered))).toThrow(new InvalidObservationError(reason));
-  },
-);
+])('a line is rejected with its key and reason, in whatever order its keys are: %j: %s', (keys, reason) => {
+  expect(() => parseWith(keys)).toThrow(new InvalidObservationError(reason));
+  const reordered = Object.entries({ ...whole, ...keys }).reverse();
+  expect(() => parse(Object.fromEntries(reordered))).toThrow(new InvalidObservationError(reason));
+});
 
 test('a source of 64 printable characters is taken as it is', () => {
   for (const source of ['Sonde é 日本', '😀'.repeat(64)]) expect(parseWith({ source }).source).toBe(source);

@@ -118,15 +118,12 @@ test.each([
   [{ all: [A, raw('A\t192.0.2'), raw('NS\ta.example.')] }, 'NS', ['A']],
   [{ all: [A, 'www.example.com.\t1\tCH\tTXT\t"x"'] }, 'A', ['TXT']],
   [{ all: [A, 'nonsense', null, { toString: 'no function' }] }, 'A', []],
-])(
-  'a line of dnsx is recorded but for what cannot be read, whose type counts as not observed: %j',
-  (keys, types, lost) => {
-    const { observations, remarks } = read('dnsx', { ...DNSX, ...keys });
-    expect(observations.map((one) => one.types)).toEqual([types]);
-    const texts = lost.map((type) => `${type} counts as not observed.`);
-    expect(remarks).toEqual(lost.length > 0 ? texts : ['A record was left out that cannot be read.']);
-  },
-);
+])('of a line of dnsx, the types of what cannot be read count as not observed: %j', (keys, types, lost) => {
+  const { observations, remarks } = read('dnsx', { ...DNSX, ...keys });
+  expect(observations.map((one) => one.types)).toEqual([types]);
+  const texts = lost.map((type) => `${type} counts as not observed.`);
+  expect(remarks).toEqual(lost.length > 0 ? texts : ['A record was left out that cannot be read.']);
+});
 
 test('a line of dnsx -omit-raw with an alias gives the alias: the addresses are of its target', () => {
   for (const cname of [['cdn.example.net'], 'cdn.example.net']) {
@@ -246,30 +243,24 @@ test.each([
   [result(null, { data: null })],
   [result(null, { data: { answers: 'none' } })],
   [7],
-])(
-  'a line of zdns is recorded but for the types that cannot be read, which count as not observed: %j',
-  (MX) => {
-    const line = zdnsLine({ MX, A: result([answer('A', { answer: '192.0.2.1' })]) });
-    expect(read('zdns', line)).toMatchObject({
-      observations: [{ types: 'A', records: ['A 192.0.2.1'] }],
-      remarks: ['MX counts as not observed.'],
-    });
-  },
-);
+])('of a line of zdns, the types that cannot be read count as not observed: %j', (MX) => {
+  const line = zdnsLine({ MX, A: result([answer('A', { answer: '192.0.2.1' })]) });
+  expect(read('zdns', line)).toMatchObject({
+    observations: [{ types: 'A', records: ['A 192.0.2.1'] }],
+    remarks: ['MX counts as not observed.'],
+  });
+});
 
 test.each<[keyof typeof parsers, object | string]>([
   ['zdns', zdnsLine({ A: result(null, { status: 'NXDOMAIN', data: {} }) })],
   ['zdns', zdnsLine({ A: result(null, { status: 'NXDOMAIN', data: undefined }) })],
   ['zdns', zdnsLine({ A: result(null, { data: { authorities: [answer('SOA', {})] } }) })],
   ['massdns', withoutAnswers('').replace('NOERROR', 'NXDOMAIN')],
-])(
-  'a line without answers gives that the name has no such record, and nothing of an alias: %s %j',
-  (tool, line) => {
-    const [{ domain, ...observation } = {}, ...others] = read(tool, line).observations;
-    expect(observation).toMatchObject({ types: 'A', owners: [`A ${domain}`], records: [] });
-    expect(others).toEqual([]);
-  },
-);
+])('without answers a name has no such record, and nothing is told of an alias: %s %j', (tool, line) => {
+  const [{ domain, ...observation } = {}, ...others] = read(tool, line).observations;
+  expect(observation).toMatchObject({ types: 'A', owners: [`A ${domain}`], records: [] });
+  expect(others).toEqual([]);
+});
 
 test('a line of zdns 1, which does not tell what was queried, gives the types that the name has', () => {
   const flat = { name: 'example.com', class: 'IN', ...result([answer('A', { answer: '192.0.2.1' })]) };

@@ -32,16 +32,13 @@ test.each([
   ['of one byte', Buffer.from('x'), Buffer.from('x')],
   ['of the first byte of a packed file', Buffer.from([0x1f]), Buffer.from([0x1f])],
   ['empty', Buffer.alloc(0), Buffer.alloc(0)],
-])(
-  'standard input is unpacked if it is packed, wherever it is cut into chunks: %s',
-  async (_, bytes, unpacked) => {
-    for (const size of [1, 2, 3, 1000]) {
-      const starts = Array.from({ length: Math.ceil(bytes.length / size) }, (__, index) => index * size);
-      const stdin = Readable.from(starts.map((start) => bytes.subarray(start, start + size)));
-      expect(await buffer((await open('-', stdin)).bytes)).toEqual(unpacked);
-    }
-  },
-);
+])('standard input is unpacked, wherever it is cut into chunks: %s', async (_, bytes, unpacked) => {
+  for (const size of [1, 2, 3, 1000]) {
+    const starts = Array.from({ length: Math.ceil(bytes.length / size) }, (__, index) => index * size);
+    const stdin = Readable.from(starts.map((start) => bytes.subarray(start, start + size)));
+    expect(await buffer((await open('-', stdin)).bytes)).toEqual(unpacked);
+  }
+});
 
 test('an input is named by its path, or as standard input', async () => {
   const path = write('plain', TEXT);
@@ -79,13 +76,10 @@ test.each([
   ['damaged', Buffer.concat([gzipSync(TEXT).subarray(0, 10), Buffer.alloc(20, 0xff)]), GZIP_DAMAGED],
   ['cut (xz)', XZ.subarray(0, -9), XZ_DAMAGED],
   ['damaged (xz)', Buffer.from(XZ).fill(0xff, 30, 40), XZ_DAMAGED],
-])(
-  'of packed data that is %s, the error claims nothing of what was recorded',
-  async (name, bytes, message) => {
-    const path = write(name, bytes);
-    await expect(buffer((await open(path)).bytes)).rejects.toThrow(`${path} ${message}`);
-  },
-);
+])('of packed data that is %s the error says what to do', async (name, bytes, message) => {
+  const path = write(name, bytes);
+  await expect(buffer((await open(path)).bytes)).rejects.toThrow(`${path} ${message}`);
+});
 
 test.each([
   ['plain', TEXT],
@@ -102,18 +96,15 @@ test.each([
 test.each([
   ['plain', TEXT],
   ['packed', gzipSync(TEXT).subarray(0, 12)],
-])(
-  'an aborted signal ends the reading with its reason while it waits for more of what is %s',
-  async (_, bytes) => {
-    const stop = new AbortController();
-    const stdin = new PassThrough();
-    stdin.write(bytes);
-    const read = buffer((await open('-', stdin, stop.signal)).bytes);
-    stop.abort();
-    await expect(read).rejects.toBe(stop.signal.reason);
-    expect(stdin.destroyed).toBe(true);
-  },
-);
+])('an aborted signal ends with its reason a reading that waits: %s', async (_, bytes) => {
+  const stop = new AbortController();
+  const stdin = new PassThrough();
+  stdin.write(bytes);
+  const read = buffer((await open('-', stdin, stop.signal)).bytes);
+  stop.abort();
+  await expect(read).rejects.toBe(stop.signal.reason);
+  expect(stdin.destroyed).toBe(true);
+});
 
 test('an aborted signal ends the reading with its reason before it has begun, of a file too', async () => {
   const path = write('aborted', TEXT);

@@ -29,14 +29,11 @@ test('the file for rejected lines keeps what another process has written to it s
   expect(await readFile(path, 'utf8')).toBe('old\nnew\n');
 });
 
-test.skipIf(!existsSync('/dev/full'))(
-  'a rejected line that cannot be written ends in an error: the disk is full',
-  () => {
-    const write = () => reject(new RejectsFile('/dev/full'), 'x');
-    expect(write).toThrow(OperationError);
-    expect(write).toThrow(/^--rejects \/dev\/full cannot be written, since its disk is full: /);
-  },
-);
+test.skipIf(!existsSync('/dev/full'))('a rejected line that cannot be written ends in an error', () => {
+  const write = () => reject(new RejectsFile('/dev/full'), 'x');
+  expect(write).toThrow(OperationError);
+  expect(write).toThrow(/^--rejects \/dev\/full cannot be written, since its disk is full: /);
+});
 
 test('rejected lines are not written to a file that holds something, nor to a folder, nor in one that is not there', async () => {
   const old = write('holds-something', 'x');
