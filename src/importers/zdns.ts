@@ -105,9 +105,7 @@ function readerOf(type: string, layout: string): Reader {
   const read = layout.includes('=') ? fieldsReader(layout) : textReader(layout);
   // An empty text is left out.
   if (type === 'TXT')
-    return ({ answer = '' }) => ({
-      data: dns.textOf('answer', answer).split('\n').map(inQuotes).join(' '),
-    });
+    return ({ answer = '' }) => ({ data: dns.textOf('answer', answer).split('\n').map(inQuotes).join(' ') });
   // Version 1 leaves the root out (RFC 7505, section 3: no mail is accepted).
   if (type === 'MX') return (answer) => read({ answer: '.', ...answer });
   if (layout !== LAYOUTS['SVCB HTTPS']) return read;

@@ -18,22 +18,17 @@ const address = fc
   .map((ip) => addressRecord('example.com', ip));
 const mx = { host: 'example.com', class: 'IN', type: 'MX', target: 'mail.example.com' };
 const exchange = fc.constantFrom(1, 2).map((pri) => ({ ...mx, pri }));
-const headers = fc.dictionary(fc.constantFrom('server', 'via'), fc.constantFrom('a', 'b'), {
-  noNullPrototype: true,
-});
+const value = fc.constantFrom('a', 'b');
+const headers = fc.dictionary(fc.constantFrom('server', 'via'), value, { noNullPrototype: true });
 const dns = fc.record({
   records: fc.array(fc.oneof(address, exchange), { maxLength: 4 }),
   types: fc.constantFrom<string[] | undefined>(undefined, ['A'], ['MX'], ['A', 'MX']),
 });
 const optional = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: undefined });
 
+const source = optional(fc.constantFrom('one', 'two'));
 const anyObservation = fc
-  .record({
-    at: time,
-    dns: optional(dns),
-    headers: optional(headers),
-    source: optional(fc.constantFrom('one', 'two')),
-  })
+  .record({ at: time, dns: optional(dns), headers: optional(headers), source })
   .filter((parts) => parts.dns !== undefined || parts.headers !== undefined)
   .map(({ dns: { records, types } = {}, ...parts }) => {
     const isQueried = ({ type }: Record<string, unknown>) => types?.includes(String(type)) ?? true;
@@ -63,13 +58,8 @@ const parsed = (lines: Iterable<string>) => Array.from(lines, (line) => parseDms
 /** A history after observations that come together: before the first of a part, or after the latest. */
 function withOlder(history: StoredHistory, older: readonly Observation[]) {
   if (older.length === 0) return { history, outcomes: [] };
-  const {
-    outcomes,
-    later: _,
-    extendedFrom: __,
-    ...extended
-  } = extendHistory(history, older, { older: true });
-  return { history: { ...history, ...extended }, outcomes };
+  const extended = extendHistory(history, older, { older: true });
+  return { history: { ...history, ...extended }, outcomes: extended.outcomes };
 }
 
 test('what is exported and recorded elsewhere gives the same history, and the same of what comes later: late, older and partial observations, too', () => {

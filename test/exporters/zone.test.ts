@@ -23,9 +23,8 @@ test('any record is a line of a zone file that is the same record again, or is c
       const record = parseDnsRecord(input);
       const { lines, omitted } = exportHistory(ZONE, ofDomain('example.com', input));
       const shown = lines.map((line) => line.replace('; of another zone: ', '').trimEnd());
-      expect(recordsOfLines(shown)).toEqual(
-        omitted.class === undefined && omitted.unpresentable === undefined ? [record] : [],
-      );
+      const isLeftOut = omitted.class !== undefined || omitted.unpresentable !== undefined;
+      expect(recordsOfLines(shown)).toEqual(isLeftOut ? [] : [record]);
     }),
     { numRuns: 500 },
   );
@@ -49,14 +48,11 @@ test('a zone file begins with the SOA record, and has a comment that says so whe
   expect(exportHistory(ZONE, ofDomain('example.com', NS)).lines[1]).toMatch(/^; no SOA record/);
 });
 
-test.each(RETIRED_EXAMPLES)(
-  '%s %s, stored before its type was shown as octets, is written as it is',
-  (type, data) => {
-    const record = { host: 'example.com', class: 'IN', type, data };
-    const { lines } = exportHistory(ZONE, ofDomain('example.com', record));
-    expect(lines.at(-1)).toBe(`example.com.\tIN\t${type}\t${data}\n`);
-  },
-);
+test.each(RETIRED_EXAMPLES)('%s %s, which would be octets now, is written as it is stored', (type, data) => {
+  const record = { host: 'example.com', class: 'IN', type, data };
+  const { lines } = exportHistory(ZONE, ofDomain('example.com', record));
+  expect(lines.at(-1)).toBe(`example.com.\tIN\t${type}\t${data}\n`);
+});
 
 test('records of other zones are comments in a zone file: of names that are not below the domain, whatever their text', () => {
   const others = ['www.example.net', 'a\\.example.com', 'notexample.com'];

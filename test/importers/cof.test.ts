@@ -1,10 +1,9 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createCofParser } from '../../src/importers/cof.js';
 import { ImportSummary } from '../../src/importers/import-summary.js';
 import { dnsRecordData } from '../../src/model/dns-record.js';
-import { InvalidObservationError } from '../../src/model/errors.js';
 import { formatInstant, parseInstant } from '../../src/model/instant.js';
+import { expectRejected } from '../support/rejections.js';
 
 const NOW = parseInstant('2026-01-01T00:00:00Z');
 
@@ -107,14 +106,11 @@ test.each([
 test.each([
   ['A', ['no address', '192.0.2.1', 7], { ip: '192.0.2.1' }],
   ['TXT', ['caf\ufffd', 'b'], { txt: 'b' }],
-])(
-  'a line of passive DNS with a record that cannot be read has its others, and says so: %s %j',
-  (rrtype, rdata, record) => {
-    const { sightings, remarks } = read({ ...LINE, rrtype, rdata });
-    expect(sightings[0]?.records).toMatchObject([record]);
-    expect(remarks).toEqual([`A record of type ${rrtype} was left out that cannot be read.`]);
-  },
-);
+])('a record of passive DNS that cannot be read is left out, and told: %s %j', (rrtype, rdata, record) => {
+  const { sightings, remarks } = read({ ...LINE, rrtype, rdata });
+  expect(sightings[0]?.records).toMatchObject([record]);
+  expect(remarks).toEqual([`A record of type ${rrtype} was left out that cannot be read.`]);
+});
 
 test.each([
   ['v=DKIM1; p=AAAA" "BBBB"', ['v=DKIM1; p=AAAA', 'BBBB'], 1],
@@ -135,14 +131,11 @@ test.each<[string, object[], string, number]>([
   ['is taken as written where others show that nothing is', [LINE, NS], 'ns1.example.net', 0],
   ['follows those that show it', [EXCHANGED, NS], 'example.org', 1],
   ['is taken as written where others show both', [EXCHANGED, LINE, NS], 'ns1.example.net', 1],
-])(
-  'a line of passive DNS that cannot show whether name and data are exchanged %s',
-  (_what, lines, domain, count) => {
-    const { sightings, remarks } = read(...lines);
-    expect(sightings.at(-1)?.domain).toBe(domain);
-    expect(remarks).toHaveLength(count);
-  },
-);
+])('passive DNS that cannot show whether name and data are exchanged %s', (_what, lines, domain, count) => {
+  const { sightings, remarks } = read(...lines);
+  expect(sightings.at(-1)?.domain).toBe(domain);
+  expect(remarks).toHaveLength(count);
+});
 
 test('a line of the service of CIRCL has names and addresses exchanged: they are turned round', () => {
   const line = { ...LINE, rrtype: 'AAAA', rrname: '2001:DB8::1', rdata: ['a.example', 'b.example'] };
@@ -172,24 +165,7 @@ test.each([
   [{ time_last: '2015-06-31T10:00:00Z' }, /^time_last: /],
   [{ time_last: 1_800_000_000 }, /^time_last: .*more than five minutes in the future/],
 ])('a line of passive DNS is rejected with the reason: %j', (change, reason) => {
-  const line = { ...LINE, ...change };
-  expect(() => read(line)).toThrow(InvalidObservationError);
-  expect(() => read(line)).toThrow(reason);
-});
-
-test('a line of passive DNS never ends in another error, whatever its values are', () => {
-  const known = fc.constantFrom<unknown>('example.com', 'A', '192.0.2.1', 1_400_000_000);
-  const key = fc.constantFrom('rrname', 'rrtype', 'rdata', 'time_first', 'time_last', 'cond', 'obj');
-  fc.assert(
-    fc.property(fc.dictionary(key, fc.oneof(fc.jsonValue(), known)), (any) => {
-      try {
-        read(any);
-      } catch (error) {
-        expect(error).toBeInstanceOf(InvalidObservationError);
-      }
-    }),
-    { numRuns: 500 },
-  );
+  expectRejected(() => read({ ...LINE, ...change }), reason);
 });
 
 const begin = { cond: 'begin' };

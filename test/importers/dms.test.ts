@@ -6,6 +6,7 @@ import { InvalidObservationError } from '../../src/model/errors.js';
 import { parseInstant } from '../../src/model/instant.js';
 import type { Observation } from '../../src/model/observation.js';
 import { dnsRecordInput } from '../support/dns-record-inputs.js';
+import { expectRejected } from '../support/rejections.js';
 
 const now = parseInstant('2024-03-01T12:00:00Z');
 const a = { host: 'example.com', class: 'IN', type: 'A', ip: '192.0.2.7' };
@@ -135,8 +136,7 @@ test.each([
   ['{"__proto__":{"domain":"a"}}', /^unknown key "__proto__": remove it/],
   ['{}', /^domain: it is missing\.$/],
 ])('a line that is not one whole JSON object is rejected: %j', (line, reason) => {
-  expect(() => parseDmsLine(line, now)).toThrow(InvalidObservationError);
-  expect(() => parseDmsLine(line, now)).toThrow(reason);
+  expectRejected(() => parseDmsLine(line, now), reason);
 });
 
 const oneOfAll =
@@ -186,24 +186,10 @@ test.each<[Readonly<Record<string, unknown>>, string]>([
   [{ source: 'a\u007f' }, 'source: "a\\u{7f}" is not 1 to 64 printable characters.'],
   [{ source: '' }, 'source: "" is not 1 to 64 printable characters.'],
   [{ source: 'x'.repeat(65) }, `source: "${'x'.repeat(64)}…" is not 1 to 64 printable characters.`],
-])(
-  'a line is rejected with a reason that names the key, in whatever order its keys are: %j: %s',
-  (keys, reason) => {
-    expect(() => parseWith(keys)).toThrow(new InvalidObservationError(reason));
-    const reordered = Object.entries({ ...whole, ...keys }).reverse();
-    expect(() => parse(Object.fromEntries(reordered))).toThrow(new InvalidObservationError(reason));
-  },
-);
-
-test('the reason of a rejection is one line that does not repeat the whole of a long one', () => {
-  const long = 'x\n'.repeat(100_000);
-  for (const keys of [
-    { domain: long },
-    { [long]: 1 },
-    { dnsRecords: [{ ...a, ip: long }] },
-    { source: long },
-  ])
-    expect(() => parseWith(keys)).toThrow(/^.{1,400}$/);
+])('a line is rejected with its key and reason, in whatever order its keys are: %j: %s', (keys, reason) => {
+  expect(() => parseWith(keys)).toThrow(new InvalidObservationError(reason));
+  const reordered = Object.entries({ ...whole, ...keys }).reverse();
+  expect(() => parse(Object.fromEntries(reordered))).toThrow(new InvalidObservationError(reason));
 });
 
 test('a source of 64 printable characters is taken as it is', () => {

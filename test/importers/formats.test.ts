@@ -1,20 +1,21 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { readSettings } from '../../src/config/env.js';
 import { InputParser } from '../../src/importers/formats.js';
-import type { ImportFormat } from '../../src/importers/import-format.js';
+import { IMPORT_FORMATS, type ImportFormat } from '../../src/importers/import-format.js';
 import { InvalidObservationError } from '../../src/model/errors.js';
-import { HTTPX_1_7, httpxLine } from '../support/httpx-lines.js';
+import { HTTPX_1_7, httpxLine, RAW_HEADER } from '../support/httpx-lines.js';
 import { NOW, observationLine } from '../support/observations.js';
 
 const DMS = observationLine({ at: 1, headers: { server: 'x' } });
 const HTTPX = httpxLine();
 
 /** What parses one input, and the formats that it was found to have. */
-function detecting() {
+function detecting(format: 'auto' | ImportFormat = 'auto') {
   const formats: ImportFormat[] = [];
   const { limits } = readSettings({ LIMIT_RECORDS_PER_TYPE: '2', LIMIT_RECORDS: '3', LIMIT_HEADERS: '20' });
-  const onDetected = (format: ImportFormat) => formats.push(format);
-  const parser = new InputParser('auto', { now: () => NOW, ignoredHeaders: new Set(), limits, onDetected });
+  const onDetected = (found: ImportFormat) => formats.push(found);
+  const parser = new InputParser(format, { now: () => NOW, ignoredHeaders: new Set(), limits, onDetected });
   const parse = (text: string) => {
     const said = parser.parse({ number: 1, bytes: Buffer.from(text) });
     if (said.rejected !== undefined) throw new InvalidObservationError(said.rejected);
@@ -92,3 +93,43 @@ test.each([
       expect(() => parse(observationLine({ at, ...beyond }))).toThrow(new InvalidObservationError(reason));
   },
 );
+
+const KEYS: Readonly<Record<ImportFormat, string>> = {
+  dms: 'domain observedAt dnsRecords dnsTypes httpHeaders source',
+  httpx: 'url input raw_header header timestamp method',
+  dnsx: 'host timestamp all a cname ns soa txt status_code',
+  zdns: 'name results timestamp status data',
+  massdns: 'name type class status rx_ts data',
+  cof: 'rrname rrtype rdata time_first time_last cond obj',
+};
+const LONG = 'x\n'.repeat(100_000);
+
+test('whatever the keys of a line hold, it is read, or rejected in one line that does not repeat the whole of a long one', () => {
+  const known = [
+    'example.com',
+    'https://a',
+    '192.0.2.1',
+    'A',
+    RAW_HEADER,
+    1_400_000_000,
+    '2024-01-01T00:00:00Z',
+  ];
+  const value = fc.oneof(
+    fc.jsonValue(),
+    fc.constantFrom<unknown>(...known, LONG, ['A'], [{ ...mx, pri: LONG }]),
+  );
+  const line = fc.constantFrom(...IMPORT_FORMATS).chain((format) => {
+    const key = fc.constantFrom(...KEYS[format].split(' '), LONG);
+    return fc.tuple(fc.constant(format), fc.dictionary(key, value));
+  });
+  fc.assert(
+    fc.property(line, ([format, keys]) => {
+      try {
+        detecting(format).parse(JSON.stringify(keys));
+      } catch (error) {
+        expect(String(error)).toMatch(/^InvalidObservationError: .{1,400}$/);
+      }
+    }),
+    { numRuns: 2_000 },
+  );
+});

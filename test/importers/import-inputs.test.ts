@@ -96,7 +96,7 @@ test.each([
   ['2,000 domains', 5_000, (at: number) => ({ domain: `d${at}.example`, headers: {} })],
   ['256 kB', 12, (at: number) => ({ headers: { 'x-a': at + 'x'.repeat(50_000) } })],
 ])(
-  'lines of standard input that come at once are recorded with each batch of %s, before any time is over',
+  'lines that come at once are recorded by batches of %s, before any time is over',
   async (_, count, partsOf) => {
     const input = importStandardInput();
     const lines = Array.from({ length: count }, (_line, at) => observationLine({ at, ...partsOf(at) }));

@@ -40,7 +40,7 @@ test('lines end with LF or CRLF, a byte order mark is dropped, and blank lines o
 });
 
 test.each([5, 1000])(
-  'a line longer than the limit is rejected, and not kept whole (chunks of %d bytes)',
+  'a line beyond the limit is rejected, and not kept whole (chunks of %d)',
   async (size) => {
     const [long, next] = await linesOf('1234567890\r\n12345678\r\n', size, 9);
     const reason = 'the line is longer than LIMIT_LINE allows (9 bytes): set it higher to import the line.';

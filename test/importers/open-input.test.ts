@@ -1,11 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { openInput } from '../../src/importers/open-input.js';
+import { prepareFolder } from '../support/temporary-folder.js';
 
 const TEXT = Buffer.from('one\ntwo\n');
 
@@ -16,21 +14,10 @@ const [XZ, ...XZ_STREAMS] = [
   '/Td6WFoAAAFpIt42AgAhARYAAAB0L+WjAQADdHdvCgB0CBeWAAEYBGvp8KWQQpkNAQAAAAABWVo=',
 ].map((text) => Buffer.from(text, 'base64')) as [Buffer, Buffer, Buffer];
 
-let folder: string;
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'dms-test-open-'));
-});
-afterAll(() => rm(folder, { recursive: true }));
+const { write } = prepareFolder();
 
 function open(path: string, stdin: Readable = Readable.from([]), signal?: AbortSignal) {
   return openInput(path, stdin, () => {}, signal);
-}
-
-async function file(name: string, content: Buffer): Promise<string> {
-  const path = join(folder, name);
-  await writeFile(path, content);
-  return path;
 }
 
 const MEMBERS = Buffer.concat([gzipSync('one\n'), gzipSync('two\n')]);
@@ -45,22 +32,16 @@ test.each([
   ['of one byte', Buffer.from('x'), Buffer.from('x')],
   ['of the first byte of a packed file', Buffer.from([0x1f]), Buffer.from([0x1f])],
   ['empty', Buffer.alloc(0), Buffer.alloc(0)],
-])(
-  'standard input is unpacked if it is packed, wherever it is cut into chunks: %s',
-  async (_, bytes, unpacked) => {
-    for (const size of [1, 2, 3, 1000]) {
-      const starts = Array.from({ length: Math.ceil(bytes.length / size) }, (__, index) => index * size);
-      const input = await open(
-        '-',
-        Readable.from(starts.map((start) => bytes.subarray(start, start + size))),
-      );
-      expect(await buffer(input.bytes)).toEqual(unpacked);
-    }
-  },
-);
+])('standard input is unpacked, wherever it is cut into chunks: %s', async (_, bytes, unpacked) => {
+  for (const size of [1, 2, 3, 1000]) {
+    const starts = Array.from({ length: Math.ceil(bytes.length / size) }, (__, index) => index * size);
+    const stdin = Readable.from(starts.map((start) => bytes.subarray(start, start + size)));
+    expect(await buffer((await open('-', stdin)).bytes)).toEqual(unpacked);
+  }
+});
 
 test('an input is named by its path, or as standard input', async () => {
-  const path = await file('plain', TEXT);
+  const path = write('plain', TEXT);
   expect(await open(path)).toMatchObject({ name: path, size: TEXT.length });
   expect(await open('-')).toMatchObject({ name: 'standard input', size: null });
 });
@@ -74,7 +55,7 @@ test('of a packed file, what was read tells how much of its lines was taken, fro
   const count = (octets: number) => {
     read += octets;
   };
-  const input = await openInput(await file('progress', packed), Readable.from([]), count);
+  const input = await openInput(write('progress', packed), Readable.from([]), count);
   for await (const octets of input.bytes) {
     // The next is asked for when all lines of this one are recorded.
     taken += octets.length;
@@ -90,22 +71,15 @@ const XZ_DAMAGED =
   'and unpack it first, xz -dc FILE | dms import -.';
 
 test.each([
-  [
-    'cut',
-    gzipSync(TEXT).subarray(0, 20),
-    'ends in the middle of its gzip data: copy or download the whole file',
-  ],
+  ['cut', gzipSync(TEXT).subarray(0, 20), 'ends in the middle of its gzip data: copy or download the whole'],
   ['followed by something else', Buffer.concat([gzipSync(TEXT), TEXT]), GZIP_DAMAGED],
   ['damaged', Buffer.concat([gzipSync(TEXT).subarray(0, 10), Buffer.alloc(20, 0xff)]), GZIP_DAMAGED],
   ['cut (xz)', XZ.subarray(0, -9), XZ_DAMAGED],
   ['damaged (xz)', Buffer.from(XZ).fill(0xff, 30, 40), XZ_DAMAGED],
-])(
-  'of packed data that is %s, the error claims nothing of what was recorded',
-  async (name, bytes, message) => {
-    const path = await file(name, bytes);
-    await expect(buffer((await open(path)).bytes)).rejects.toThrow(`${path} ${message}`);
-  },
-);
+])('of packed data that is %s the error says what to do', async (name, bytes, message) => {
+  const path = write(name, bytes);
+  await expect(buffer((await open(path)).bytes)).rejects.toThrow(`${path} ${message}`);
+});
 
 test.each([
   ['plain', TEXT],
@@ -122,21 +96,18 @@ test.each([
 test.each([
   ['plain', TEXT],
   ['packed', gzipSync(TEXT).subarray(0, 12)],
-])(
-  'an aborted signal ends the reading with its reason while it waits for more of what is %s',
-  async (_, bytes) => {
-    const stop = new AbortController();
-    const stdin = new PassThrough();
-    stdin.write(bytes);
-    const read = buffer((await open('-', stdin, stop.signal)).bytes);
-    stop.abort();
-    await expect(read).rejects.toBe(stop.signal.reason);
-    expect(stdin.destroyed).toBe(true);
-  },
-);
+])('an aborted signal ends with its reason a reading that waits: %s', async (_, bytes) => {
+  const stop = new AbortController();
+  const stdin = new PassThrough();
+  stdin.write(bytes);
+  const read = buffer((await open('-', stdin, stop.signal)).bytes);
+  stop.abort();
+  await expect(read).rejects.toBe(stop.signal.reason);
+  expect(stdin.destroyed).toBe(true);
+});
 
 test('an aborted signal ends the reading with its reason before it has begun, of a file too', async () => {
-  const path = await file('aborted', TEXT);
+  const path = write('aborted', TEXT);
   const signal = AbortSignal.abort();
   await expect(buffer((await open(path, undefined, signal)).bytes)).rejects.toBe(signal.reason);
   await expect(buffer((await open('-', new PassThrough(), signal)).bytes)).rejects.toBe(signal.reason);

@@ -1,27 +1,16 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { RejectsFile } from '../../src/importers/rejects.js';
 import { OperationError, UsageError } from '../../src/model/errors.js';
+import { prepareFolder } from '../support/temporary-folder.js';
 
-let folder: string;
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'dms-test-rejects-'));
-});
-afterAll(() => rm(folder, { recursive: true }));
+const { folder, write } = prepareFolder();
 
 function reject(rejects: RejectsFile, ...lines: readonly string[]): void {
   for (const text of lines) rejects.write({ number: 1, bytes: Buffer.from(text) });
   rejects.close();
-}
-
-async function file(name: string, content: string): Promise<string> {
-  const path = join(folder, name);
-  await writeFile(path, content);
-  return path;
 }
 
 test('the file for rejected lines is made by the first, and holds all of them as they came', async () => {
@@ -40,17 +29,14 @@ test('the file for rejected lines keeps what another process has written to it s
   expect(await readFile(path, 'utf8')).toBe('old\nnew\n');
 });
 
-test.skipIf(!existsSync('/dev/full'))(
-  'a rejected line that cannot be written ends in an error: the disk is full',
-  () => {
-    const write = () => reject(new RejectsFile('/dev/full'), 'x');
-    expect(write).toThrow(OperationError);
-    expect(write).toThrow(/^--rejects \/dev\/full cannot be written, since its disk is full: /);
-  },
-);
+test.skipIf(!existsSync('/dev/full'))('a rejected line that cannot be written ends in an error', () => {
+  const write = () => reject(new RejectsFile('/dev/full'), 'x');
+  expect(write).toThrow(OperationError);
+  expect(write).toThrow(/^--rejects \/dev\/full cannot be written, since its disk is full: /);
+});
 
 test('rejected lines are not written to a file that holds something, nor to a folder, nor in one that is not there', async () => {
-  const old = await file('holds-something', 'x');
+  const old = write('holds-something', 'x');
   expect(() => new RejectsFile(old)).toThrow(
     new UsageError(`--rejects ${old} exists and is not empty: choose another name, or remove it.`),
   );
@@ -60,6 +46,6 @@ test('rejected lines are not written to a file that holds something, nor to a fo
 });
 
 test('rejected lines are written to an empty file, too, and to one that takes all and holds nothing', async () => {
-  for (const path of [await file('empty', ''), '/dev/null']) reject(new RejectsFile(path), 'x');
+  for (const path of [write('empty', ''), '/dev/null']) reject(new RejectsFile(path), 'x');
   expect(await readFile(join(folder, 'empty'), 'utf8')).toBe('x\n');
 });

@@ -1,24 +1,17 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeEach, expect, test, vi } from 'vitest';
 import { type Line, readLines } from '../../src/importers/lines.js';
 import { type SortKey, sortLines } from '../../src/importers/sort-lines.js';
+import { prepareFolder } from '../support/temporary-folder.js';
 
-/** The folder for temporary files, of this file alone. */
-let folder: string;
+/** For temporary files. */
+const { folder } = prepareFolder();
 
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'dms-test-sort-'));
-  vi.stubEnv('TMPDIR', folder);
-});
-
-afterAll(async () => {
-  vi.unstubAllEnvs();
-  await rm(folder, { recursive: true });
-});
+beforeEach(() => void vi.stubEnv('TMPDIR', folder));
+afterAll(() => void vi.unstubAllEnvs());
 
 /** Each line comes in a chunk of its own. */
 function sort(lines: readonly string[], runBytes: number) {
@@ -54,14 +47,11 @@ test('sorted lines come in the order of domain and time, equal ones in the order
   );
 });
 
-test.each([1, 1e9])(
-  'a line without a time stays behind the one before it (runs of %d bytes)',
-  async (runBytes) => {
-    const lines = ['broken', '2 b', 'broken', '1 a', 'broken', 'broken', '3 c'];
-    const result: Line[] = (await Readable.from(sort(lines, runBytes)).toArray()).flat();
-    expect(result.map(({ number }) => number)).toEqual([1, 4, 5, 6, 2, 3, 7]);
-  },
-);
+test.each([1, 1e9])('a line without a time stays behind the one before it (runs of %d)', async (runBytes) => {
+  const lines = ['broken', '2 b', 'broken', '1 a', 'broken', 'broken', '3 c'];
+  const result: Line[] = (await Readable.from(sort(lines, runBytes)).toArray()).flat();
+  expect(result.map(({ number }) => number)).toEqual([1, 4, 5, 6, 2, 3, 7]);
+});
 
 test('no temporary file can be left, however the process ends: it has no name while it is in use', async () => {
   for await (const _ of sort(['2 b', '1 a'], 1)) {
@@ -73,11 +63,7 @@ test('no temporary file can be left, however the process ends: it has no name wh
 
 test('where the temporary folder cannot be written to, the error names it and says what to do', async () => {
   vi.stubEnv('TMPDIR', join(folder, 'missing'));
-  try {
-    await expect(sort(['2 b', '1 a'], 1).next()).rejects.toThrow(
-      /cannot be written in .*missing \(ENOENT.*\): make room there, or set TMPDIR to a folder with enough\.$/,
-    );
-  } finally {
-    vi.stubEnv('TMPDIR', folder);
-  }
+  const reason =
+    /cannot be written in .*missing \(ENOENT.*\): make room there, or set TMPDIR to a folder with enough\.$/;
+  await expect(sort(['2 b', '1 a'], 1).next()).rejects.toThrow(reason);
 });
