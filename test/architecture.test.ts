@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, posix, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 
 const SOURCE = fileURLToPath(new URL('../src', import.meta.url));
 
@@ -57,6 +57,7 @@ interface SourceFile {
   readonly layer: string;
   readonly text: string;
   readonly imports: readonly string[];
+  readonly packages: readonly string[];
 }
 
 const files: SourceFile[] = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' })
@@ -64,109 +65,91 @@ const files: SourceFile[] = readdirSync(SOURCE, { recursive: true, encoding: 'ut
   .filter((path) => path.endsWith('.ts') && !path.startsWith('database/generated/'))
   .map((path) => {
     const text = readFileSync(join(SOURCE, path), 'utf8');
-    const imports = [...text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map(([, target = '']) => target);
-    return { path, layer: layerOf(path), text, imports };
+    const targets = Array.from(
+      text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g),
+      ([, target = '']) => target,
+    );
+    const resolve = (target: string) => posix.join(posix.dirname(path), target).replace(/\.js$/, '.ts');
+    return {
+      path,
+      layer: layerOf(path),
+      text,
+      imports: targets.filter((target) => target.startsWith('.')).map(resolve),
+      packages: targets.filter((target) => !target.startsWith('.')),
+    };
   });
 
 function layerOf(path: string): string {
   return path.split('/')[0]?.replace(/\.ts$/, '') ?? '';
 }
 
-function resolve(file: SourceFile, target: string): string | null {
-  return target.startsWith('.') ? posix.join(posix.dirname(file.path), target).replace(/\.js$/, '.ts') : null;
+/** The files, of some layers or of all, whose text has the pattern. */
+function filesWith(pattern: RegExp, layers = Object.keys(MAY_IMPORT)): string[] {
+  return files
+    .filter(({ text, layer }) => layers.includes(layer) && pattern.test(text))
+    .map(({ path }) => path);
 }
 
 test('no text names npx: outside of the checkout it would run another package', () => {
-  const naming = files.filter(({ text }) => /\bnpx\b/.test(text)).map(({ path }) => path);
-  expect(naming).toEqual([]);
+  expect(filesWith(/\bnpx\b/)).toEqual([]);
 });
 
-describe('the layers of docs/architecture.md', () => {
-  test.each(files.map((file) => [file.path, file] as const))('%s imports downward only', (_path, file) => {
-    const allowed = [file.layer, ...(MAY_IMPORT[file.layer] ?? [])];
-    const layers = file.imports
-      .map((target) => resolve(file, target))
-      .filter((path): path is string => path !== null)
-      .map(layerOf);
-    expect(layers.filter((layer) => !allowed.includes(layer))).toEqual([]);
-  });
+test.each(files.map((file) => [file.path, file] as const))(
+  '%s imports downward only, as docs/architecture.md says',
+  (_path, { layer, imports }) => {
+    const allowed = [layer, ...(MAY_IMPORT[layer] ?? [])];
+    expect(imports.filter((path) => !allowed.includes(layerOf(path)))).toEqual([]);
+  },
+);
 
-  test('every folder of src/ has its place among them', () => {
-    expect(files.map(({ layer }) => layer).filter((layer) => !(layer in MAY_IMPORT))).toEqual([]);
-  });
+test('every folder of src/ has its place among the layers of docs/architecture.md', () => {
+  expect(files.map(({ layer }) => layer).filter((layer) => !(layer in MAY_IMPORT))).toEqual([]);
+});
 
-  test('no two files import each other in a circle', () => {
-    const graph = new Map(
-      files.map((file) => [file.path, file.imports.map((target) => resolve(file, target))] as const),
-    );
-    const done = new Set<string>();
-    const visit = (path: string, trail: readonly string[]): void => {
-      expect(trail, 'a circle of imports').not.toContain(path);
-      if (!done.has(path)) {
-        for (const next of graph.get(path) ?? []) {
-          if (next !== null) {
-            visit(next, [...trail, path]);
-          }
-        }
-        done.add(path);
-      }
-    };
-    for (const path of graph.keys()) {
-      visit(path, []);
-    }
-  });
+test('no two files import each other in a circle', () => {
+  const graph = new Map(files.map(({ path, imports }) => [path, imports]));
+  const done = new Set<string>();
+  const visit = (path: string, trail: readonly string[]): void => {
+    expect(trail, 'a circle of imports').not.toContain(path);
+    if (done.has(path)) return;
+    for (const next of graph.get(path) ?? []) visit(next, [...trail, path]);
+    done.add(path);
+  };
+  for (const path of graph.keys()) visit(path, []);
+});
 
-  test('model and history do no I/O, read no clock and do not know Prisma', () => {
-    for (const { path, layer, imports, text } of files) {
-      if (layer === 'model' || layer === 'history') {
-        const packages = imports.filter((target) => !target.startsWith('.'));
-        expect(
-          packages.filter((target) => !PURE_MODULES.includes(target)),
-          path,
-        ).toEqual([]);
-        expect(text, path).not.toMatch(/Date\.now\(|new Date\(\)|performance\.now|process\./);
-      }
-    }
-  });
+test('model and history do no I/O, read no clock and do not know Prisma', () => {
+  const pure = files.filter(({ layer }) => ['model', 'history'].includes(layer));
+  expect(pure.flatMap(({ packages }) => packages).filter((name) => !PURE_MODULES.includes(name))).toEqual([]);
+  const impure = /Date\.now\(|new Date\(\)|performance\.now|process\./;
+  expect(filesWith(impure, ['model', 'history'])).toEqual([]);
+});
 
-  test('no list becomes the arguments of a call where observations come in: V8 throws beyond some 100,000', () => {
-    for (const { path, layer, text } of files) {
-      if (
-        ['model', 'importers', 'history', 'recorder'].includes(layer) ||
-        path === 'observer/observe-domain.ts'
-      ) {
-        expect(text, path).not.toMatch(
-          /\b(?:push|unshift|splice|max|min|fromCharCode|fromCodePoint)\([^;]*?\.\.\./,
-        );
-      }
-    }
-  });
+test('no list becomes the arguments of a call where observations come in: V8 throws beyond some 100,000', () => {
+  const spread = /\b(?:push|unshift|splice|max|min|fromCharCode|fromCodePoint)\([^;]*?\.\.\./;
+  const found = filesWith(spread, ['model', 'importers', 'history', 'recorder', 'observer']);
+  const ofNetwork = (path: string) => /^observer\/.+\//.test(path);
+  expect(found.filter((path) => !ofNetwork(path))).toEqual([]);
+});
 
-  test('only config/env.ts reads the environment, and what the first process tells the others', () => {
-    const readers = files.filter(({ text }) => text.includes('process.env')).map(({ path }) => path);
-    expect(readers).toEqual(['cluster/member.ts', 'config/env.ts']);
-  });
+test('only config/env.ts reads the environment, and what the first process tells the others', () => {
+  expect(filesWith(/process\.env/)).toEqual(['cluster/member.ts', 'config/env.ts']);
+});
 
-  test('data is read by loaders and written by the recorder: resolvers, routes and presenters hold no SQL', () => {
-    for (const { path, layer, text } of files) {
-      if (['resolvers', 'graphql', 'rest', 'http'].includes(layer)) {
-        expect(text, path).not.toMatch(/\$queryRaw|\bSELECT\b|\bpool\.query/);
-      }
-    }
-  });
+test('data is read by loaders and written by the recorder: resolvers, routes and presenters hold no SQL', () => {
+  const sql = /\$queryRaw|\bSELECT\b|\bpool\.query/;
+  expect(filesWith(sql, ['resolvers', 'graphql', 'rest', 'http'])).toEqual([]);
+});
 
-  const SQL = /\$(?:queryRaw|executeRaw)|\bPrisma\.(?:sql|raw)\b|(?<!\b(?:dns|compiled))\.query[<(]/;
-  const RECORD = new URL('../docs/decisions/0010-prisma-and-sql.md', import.meta.url);
+test('no statement is sent as text without its parameters beside it', () => {
+  expect(filesWith(/RawUnsafe\b/)).toEqual([]);
+});
 
-  test('no statement is sent as text without its parameters beside it', () => {
-    expect(files.filter(({ text }) => /RawUnsafe\b/.test(text)).map(({ path }) => path)).toEqual([]);
-  });
-
-  test('SQL stands in the files that decision 10 lists with their reasons, and in no other', () => {
-    const rows = readFileSync(RECORD, 'utf8').matchAll(/^\| (`src\/[^|]*) \|/gm);
-    const listed = [...rows].flatMap(([, cell = '']) => cell.match(/(?<=`src\/)[^`]+/g) ?? []).sort();
-    const holders = files.filter(({ text }) => SQL.test(text)).map(({ path }) => path);
-    const found = holders.map((path) => path.replace(/^database\/.*/, 'database/'));
-    expect([...new Set(found)].sort()).toEqual(listed);
-  });
+test('SQL stands in the files that decision 10 lists with their reasons, and in no other', () => {
+  const record = new URL('../docs/decisions/0010-prisma-and-sql.md', import.meta.url);
+  const rows = readFileSync(record, 'utf8').matchAll(/^\| (`src\/[^|]*) \|/gm);
+  const listed = [...rows].flatMap(([, cell = '']) => cell.match(/(?<=`src\/)[^`]+/g) ?? []).sort();
+  const sql = /\$(?:queryRaw|executeRaw)|\bPrisma\.(?:sql|raw)\b|(?<!\b(?:dns|compiled))\.query[<(]/;
+  const found = filesWith(sql).map((path) => path.replace(/^database\/.*/, 'database/'));
+  expect([...new Set(found)].sort()).toEqual(listed);
 });

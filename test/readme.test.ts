@@ -6,13 +6,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { runDms } from './journeys/dms-command.js';
 import { type LocalServing, serveLocally } from './journeys/serving.js';
 import { newDataDirectory, removeDataDirectory } from './support/data-directory.js';
-import { type DnsTestServer, startDnsServer } from './support/dns-server.js';
+import { startDnsServer } from './support/dns-server.js';
 import { copyTemplate } from './support/template.js';
-import { startHttpsServer, type WebServer } from './support/web-server.js';
+import { startHttpsServer } from './support/web-server.js';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
@@ -20,9 +20,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const HAS_TOOLS = ['curl', 'jq'].every((tool) => spawnSync(tool, ['--version']).status === 0);
 
 /** What `npx dms` runs, in a shell. */
-const PROGRAM = [process.execPath, join(ROOT, 'bin', 'dms.js')]
-  .map((path) => `'${path.replaceAll("'", "'\\''")}'`)
-  .join(' ');
+const PROGRAM = `'${process.execPath}' '${join(ROOT, 'bin', 'dms.js').replaceAll("'", "'\\''")}'`;
 
 /** What `npm start` records in a new database. */
 const SAMPLES = join(ROOT, 'samples', 'observations.ndjson');
@@ -61,17 +59,18 @@ const SITE = [
   ['Strict-Transport-Security', 'max-age=63072000; includeSubDomains'],
 ] as const;
 
-let dataDirectory: string;
 let folder: string;
-let dns: DnsTestServer;
-let site: WebServer;
 let service: LocalServing;
 let environment: Record<string, string>;
 
 beforeAll(async () => {
-  [dataDirectory, folder] = [await newDataDirectory(), await mkdtemp(join(tmpdir(), 'dms-test-readme-'))];
-  [dns, site] = [await startDnsServer({ zone: ZONE }), await startHttpsServer()];
+  const [dataDirectory, dns, site] = await Promise.all([
+    newDataDirectory(),
+    startDnsServer({ zone: ZONE }),
+    startHttpsServer(),
+  ]);
   site.serve({ fields: SITE });
+  folder = await mkdtemp(join(tmpdir(), 'dms-test-readme-'));
   environment = {
     DATA_DIR: dataDirectory,
     ROLE: 'api',
@@ -82,36 +81,25 @@ beforeAll(async () => {
   await copyTemplate(dataDirectory);
   expect((await runDms(['import', SAMPLES], environment)).code).toBe(0);
   service = await serveLocally(environment);
+  return async () => {
+    await service.close();
+    await Promise.all([dns.close(), site.close(), rm(folder, { recursive: true })]);
+    await removeDataDirectory(dataDirectory);
+  };
 });
 
-afterAll(async () => {
-  await service.close();
-  await Promise.all([dns.close(), site.close(), rm(folder, { recursive: true })]);
-  await removeDataDirectory(dataDirectory);
-});
-
-/** A part of a document that is between fences. */
-interface Block {
-  readonly language: string;
-  readonly content: string;
-  /** What stands between it and the block before. */
-  readonly before: string;
-}
-
-async function blocksOf(path: string): Promise<Block[]> {
-  const parts = (await readFile(join(ROOT, path), 'utf8')).split(/^```(.*)\n/m);
-  return parts.flatMap((before, at) =>
-    at % 4 === 0 && at + 2 < parts.length
-      ? [{ before, language: parts[at + 1] ?? '', content: parts[at + 2] ?? '' }]
-      : [],
-  );
+/** The parts of a document between fences, each with what stands between it and the one before. */
+async function blocksOf(path: string) {
+  const text = await readFile(join(ROOT, path), 'utf8');
+  const blocks = text.matchAll(/(.*?)^```(.*?)\n(.*?)^```\n/gms);
+  return Array.from(blocks, ([, before = '', language, content = '']) => ({ before, language, content }));
 }
 
 /** Lines that are nothing but commands of the program run in the process of the test, in a tenth of the time. */
 const PLAIN_COMMANDS = /^(?:npx dms [\w .:/-]+\n)+$/;
 
 /** Runs commands as a user in a folder of their own, and gives what they print. */
-async function run(commands: string): Promise<string> {
+function run(commands: string): Promise<string> {
   return PLAIN_COMMANDS.test(commands) ? runPlain(commands) : runInShell(commands);
 }
 

@@ -11,27 +11,22 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-const ADDRESS = fc.oneof(fc.ipV4(), fc.ipV6().map(canonicalIp));
-const MAPPED = fc.ipV4().map((ipv4) => `::ffff:${ipv4}`);
-const GROUP = fc.oneof(
-  fc.constantFrom('', '0', 'ffff', '255', '256', '.', '::'),
-  fc.stringMatching(/^[0-9a-f]{1,5}$/),
+const ADDRESS = fc.oneof(
+  fc.ipV4(),
+  fc.ipV6().map(canonicalIp),
+  fc.ipV4().map((ipv4) => `::ffff:${ipv4}`),
 );
-const SIMILAR = fc
-  .tuple(fc.array(GROUP, { maxLength: 9 }), fc.constantFrom(':', '.'))
-  .map(([groups, by]) => groups.join(by));
+const SIMILAR = fc.stringMatching(/^(?:(?:0|ffff|255|256|[0-9a-f]{1,5})?(?:[:.]|::)?){0,9}$/);
 const ALTERED = fc
-  .tuple(fc.oneof(ADDRESS, MAPPED), fc.nat(), fc.constantFrom('', '0', '9', ':', '.', 'f', 'g', '/8', ' '))
+  .tuple(ADDRESS, fc.nat(), fc.constantFrom('', '0', '9', ':', '.', 'f', 'g', '/8', ' '))
   .map(([text, at, by]) => {
     const place = at % (text.length + 1);
     return text.slice(0, place) + by + text.slice(place + (at % 2));
   });
 
 test('an index has the address of every record that has one, and fails at no other text', async () => {
-  const texts = fc.array(fc.oneof(ADDRESS, MAPPED, SIMILAR, ALTERED, fc.string()), {
-    minLength: 500,
-    maxLength: 500,
-  });
+  const text = fc.oneof(ADDRESS, SIMILAR, ALTERED, fc.string());
+  const texts = fc.array(text, { minLength: 500, maxLength: 500 });
   await fc.assert(
     fc.asyncProperty(texts, async (all) => {
       const stored = all.filter((text) => !text.includes('\0'));

@@ -5,6 +5,7 @@ import { type Database, type DatabaseOptions, openDatabase } from '../../src/dat
 import { createWritingPool } from '../../src/database/pool.js';
 import { OperationError } from '../../src/model/errors.js';
 import { IS_POOLED, openTestDatabase, TEST_SERVER, type TestDatabase } from '../support/database.js';
+import { freePort } from '../support/free-port.js';
 
 let database: TestDatabase;
 
@@ -38,16 +39,11 @@ test('times come back digit for digit, through Prisma and through SQL, alone, in
     { recorded_at: domain.recordedAt },
   ]);
   const { rows } = await database.pool.query(
-    `SELECT version, created, array[version, NULL, -1] AS flat, '{{1,2},{3,4}}'::bigint[] AS nested,
-            $1::bigint[] AS given FROM domain`,
+    'SELECT version, created, array[version, NULL, -1] AS flat, array[[version]] AS nested, $1::bigint[] AS given FROM domain',
     [[1n, large]],
   );
-  const nested = [
-    [1n, 2n],
-    [3n, 4n],
-  ];
-  const flat = [large, null, -1n];
-  expect(rows).toEqual([{ version: large, created: domain.created, flat, nested, given: [1n, large] }]);
+  const arrays = { flat: [large, null, -1n], nested: [[large]], given: [1n, large] };
+  expect(rows).toEqual([{ version: large, created: domain.created, ...arrays }]);
 });
 
 test('a database can be closed twice, and by a second opening without disturbing the first', async () => {
@@ -93,15 +89,6 @@ describe.skipIf(TEST_SERVER === undefined)('with a server', () => {
     });
   });
 
-  test('closing a database does not wait for a statement that does not end', async () => {
-    const other = await openDatabase(database.options);
-    const lent = await other.pool.connect();
-    const endless = lent.query('SELECT pg_sleep(100)').finally(() => lent.release(true));
-    const ended = expect(endless).rejects.toThrow('Connection terminated');
-    await other.close();
-    await ended;
-  });
-
   test.skipIf(IS_POOLED)(
     'connections that the server ends, idle or in use, do not end the process, and new ones are made',
     async () => {
@@ -139,25 +126,17 @@ test.each([
   );
 });
 
-test('a DATABASE_URL where nothing listens is an error of one line without the password', async () => {
-  const { server, port } = await listening(() => {});
-  server.close();
-  await once(server, 'close');
-  expect(await failureOf(`postgresql://${SECRET}@localhost:${port}/somewhere`)).toMatch(
-    /^DATABASE_URL: cannot connect to PostgreSQL somewhere at localhost:\d+: .*ECONNREFUSED.*\.$/,
-  );
-});
-
-test('a DATABASE_URL where something else answers, or nothing for ten seconds, is an error of one line', async () => {
+test('a DATABASE_URL where nothing listens, something else answers, or nothing for ten seconds, is an error of one line without the password', async () => {
   const silent = await silentServer();
   const other = await listening((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
-  const failures = [silent, other].map(({ port }) =>
+  const failures = [await freePort(), other.port, silent.port].map((port) =>
     failureOf(`postgresql://${SECRET}@127.0.0.1:${port}/somewhere`),
   );
-  const said = 'DATABASE_URL: cannot connect to PostgreSQL somewhere at 127.0.0.1:';
+  const said = 'DATABASE_URL: cannot connect to PostgreSQL somewhere at 127\\.0\\.0\\.1:\\d+: ';
   expect(await Promise.all(failures)).toEqual([
-    `${said}${silent.port}: it does not respond.`,
+    expect.stringMatching(`^${said}.*ECONNREFUSED.*\\.$`),
     expect.stringMatching(`^${said}.+$`),
+    expect.stringMatching(`^${said}it does not respond\\.$`),
   ]);
   for (const { server } of [silent, other]) server.close();
   for (const socket of silent.sockets) socket.destroy();

@@ -32,8 +32,8 @@ async function open(options: Partial<DatabaseOptions> = {}): Promise<Database> {
   return database;
 }
 
-async function startUser(directory = dataDirectory): Promise<DatabaseUser> {
-  const user = await startDatabaseUser({ dataDirectory: directory, graceMilliseconds: 0 });
+async function startUser(directory = dataDirectory, graceMilliseconds = 0): Promise<DatabaseUser> {
+  const user = await startDatabaseUser({ dataDirectory: directory, graceMilliseconds });
   closings.push(() => user.kill());
   return user;
 }
@@ -85,10 +85,8 @@ test('a second process uses the database of the first, each sees what the other 
 
 test('five processes that start at once on a fresh folder come up on one database, which one has made, for its owner only', async () => {
   const inner = join(dataDirectory, 'made', 'by', 'us');
-  const users = await Promise.all(
-    Array.from({ length: 5 }, () => startDatabaseUser({ dataDirectory: inner })),
-  );
-  closings.push(() => removeDataDirectory(inner), ...users.map((user) => () => user.kill()));
+  closings.push(() => removeDataDirectory(inner));
+  const users = await Promise.all(Array.from({ length: 5 }, () => startUser(inner, 3000)));
   expect(users.filter((user) => user.createdNow)).toHaveLength(1);
   expect(await claims(inner)).toEqual(['owner.1']);
   await users[0]?.query('CREATE TABLE note (text text)');
@@ -109,9 +107,8 @@ test('a data folder whose first start was interrupted gets a complete database',
   const joined = await open({ ifMissing: 'fail' });
   const made = await making;
   expect([made.createdNow, joined.createdNow]).toEqual([true, false]);
-  expect((await made.pool.query('SHOW server_version')).rows).toEqual([
-    { server_version: expect.stringMatching(/^18/) },
-  ]);
+  const { rows } = await made.pool.query('SHOW server_version');
+  expect(rows).toEqual([{ server_version: expect.stringMatching(/^18/) }]);
   expect(await readdir(dataDirectory)).not.toContain('postgresql-18.new');
 });
 
@@ -135,13 +132,12 @@ describe('with a running service', () => {
   test('the parts of sixteen clients’ queries and transactions never mix, whatever their size', async () => {
     await database.pool.query('TRUNCATE pair');
     const ROUNDS = repeats(60, 11);
-    const texts = ['x'.repeat(200_000), ...Array.from({ length: 9 }, () => '')];
     const work = async (client: number) => {
       for (let number = 0; number < ROUNDS; number += 1) {
-        const given = texts[number % 10] ?? '';
+        const length = [200_000][number % 10] ?? 0;
         const text = `SELECT ${client} AS client, $1::int AS number, length($2) AS length`;
-        const query = { text, values: [number, given] };
-        const expected = { client, number, length: given.length };
+        const query = { text, values: [number, 'x'.repeat(length)] };
+        const expected = { client, number, length };
         if (client % 3 === 0) {
           await inTransaction(database.pool, async (connection) => {
             await connection.query('INSERT INTO pair VALUES ($1, $2)', [client, number]);
@@ -186,19 +182,21 @@ describe('with a running service', () => {
     expect(await count(database, 'pg_prepared_statements')).toBe(0n);
   });
 
-  const countNotes = () => count(database, 'note');
-  const breakEngine = () => expect(database.pool.query('COPY note FROM STDIN')).rejects.toThrow();
+  const breakEngine = async (owner: number) => {
+    await expect(database.pool.query('COPY note FROM STDIN')).rejects.toThrow();
+    await ended(owner);
+  };
 
   test.each<[string, (owner: number) => Promise<unknown>]>([
-    ['its process is killed', (owner) => killAtOnce(owner)],
+    ['its process is killed', killAtOnce],
     ['its socket is removed', (owner) => rm(join(folder, 'run', '.s.PGSQL.5432')).then(() => ended(owner))],
-    ['a statement breaks the engine', () => breakEngine().then(() => expect.poll(countNotes).toBe(1n))],
+    ['a statement breaks the engine', breakEngine],
   ])(
     'the embedded database comes back when %s: the next query works, and what is committed is there, for every process',
     async (_what, end) => {
       const owner = await ownerOrThrow(folder);
       await end(owner);
-      expect(await countNotes()).toBe(1n);
+      expect(await count(database, 'note')).toBe(1n);
       expect(await database.prisma.$queryRaw`SELECT number FROM note`).toEqual([{ number: 1 }]);
       expect(await ownerOrThrow(folder)).not.toBe(owner);
       expect(await (await startUser(folder)).query('SELECT number FROM note')).toEqual([{ number: 1 }]);
@@ -208,17 +206,13 @@ describe('with a running service', () => {
   test('the embedded database loses no commit when it is killed repeatedly while several processes use it', async () => {
     const user = await startUser(folder);
     await database.pool.query('CREATE TABLE entry (number integer)');
-    let committed = 0n;
+    let committed = 0;
     for (let round = 0; round < repeats(3, 2); round += 1) {
-      const inserts = Array.from({ length: 200 }, () =>
-        database.pool.query('INSERT INTO entry VALUES (1)').then(
-          () => 1n,
-          () => 0n,
-        ),
-      );
+      const inserts = Array.from({ length: 200 }, () => database.pool.query('INSERT INTO entry VALUES (1)'));
+      const outcomes = Promise.allSettled(inserts);
       await inserts[20];
       await killAtOnce(await ownerOrThrow(folder));
-      for (const insert of inserts) committed += await insert;
+      committed += (await outcomes).filter(({ status }) => status === 'fulfilled').length;
       expect(await count(database, 'entry')).toBeGreaterThanOrEqual(committed);
     }
     await user.close();
@@ -237,8 +231,8 @@ describe('with a running service', () => {
 
     const again = await open({ dataDirectory: folder });
     expect(await count(again, 'note')).toBe(1n);
-    expect(await claims(folder)).toHaveLength(1);
-    expect(await claims(folder)).not.toEqual(before);
+    const after = await claims(folder);
+    expect([after.length, after]).toEqual([1, expect.not.arrayContaining(before)]);
   });
 
   test('the embedded database does not come back as an empty one if its folder was deleted under a running service, which gives it as the reason', async () => {

@@ -81,10 +81,13 @@ async function lostWhile(text: string): Promise<unknown> {
   return settled;
 }
 
-test.each([['SELECT'], ['/* planned each time */ WITH named AS (SELECT name FROM domain) SELECT']])(
+test.each([
+  'SELECT name FROM domain',
+  '/* planned each time */ WITH named AS (SELECT name FROM domain) SELECT name FROM named',
+])(
   'a query of a response whose connection is lost is repeated on another: a restart of the database is not a failure yet: %s',
-  async (start) => {
-    expect(await lostWhile(`${start} name FROM domain`)).toEqual([]);
+  async (read) => {
+    expect(await lostWhile(read)).toEqual([]);
   },
 );
 

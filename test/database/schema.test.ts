@@ -19,14 +19,16 @@ const TYPES: Readonly<Record<string, string>> = {
 
 const schema = readFileSync('prisma/schema.prisma', 'utf8').replace(/\/\/.*$/gm, '');
 
-const models = [...schema.matchAll(/^model (\w+) \{\n(.*?)^\}/gms)].map(([, name = '', body = '']) => ({
-  table: /@@map\("(\w+)"\)/.exec(body)?.[1] ?? name,
-  key: /@@id\(\[([^\]]*)\]\)/.exec(body)?.[1]?.split(/,\s*/) ?? [],
-  fields: [...body.matchAll(/^ +([a-z]\w*) +(\w+)(\[\]|\?)?(.*)$/gm)]
-    .map(([, field = '', type = '', suffix = '', attributes = '']) => ({ field, type, suffix, attributes }))
-    // A field of the type of a model is a relation, and no column.
-    .filter(({ type }) => !schema.includes(`model ${type} {`)),
-}));
+const models = [...schema.matchAll(/^model (\w+) \{\n(.*?)^\}/gms)]
+  .map(([, name = '', body = '']) => ({
+    table: /@@map\("(\w+)"\)/.exec(body)?.[1] ?? name,
+    key: /@@id\(\[([^\]]*)\]\)/.exec(body)?.[1]?.split(/,\s*/) ?? [],
+    fields: [...body.matchAll(/^ +([a-z]\w*) +(\w+)(\[\]|\?)?(.*)$/gm)]
+      .map(([, field = '', type = '', suffix = '', attributes = '']) => ({ field, type, suffix, attributes }))
+      // A field of the type of a model is a relation, and no column.
+      .filter(({ type }) => !schema.includes(`model ${type} {`)),
+  }))
+  .sort((one, other) => (one.table < other.table ? -1 : 1));
 
 type Field = (typeof models)[number]['fields'][number];
 
@@ -48,16 +50,13 @@ test('Prisma’s models have exactly the columns of the migrated tables, their t
     `SELECT table_name::text AS "table", array_agg(concat_ws(' ', column_name, udt_name,
             CASE is_nullable WHEN 'YES' THEN 'true' ELSE 'false' END) ORDER BY ordinal_position) AS columns
      FROM information_schema.columns
-     WHERE table_schema = current_schema() AND table_name <> 'schema_migration' AND table_name NOT IN (SELECT relname FROM pg_class WHERE relispartition)
+     WHERE table_schema = current_schema() AND table_name <> 'schema_migration'
+       AND table_name NOT IN (SELECT relname FROM pg_class WHERE relispartition)
      GROUP BY table_name ORDER BY table_name`,
   );
   expect(models.length).toBeGreaterThan(0);
-  expect(rows).toEqual(expected.sort(byTable));
+  expect(rows).toEqual(expected);
 });
-
-function byTable(one: { readonly table: string }, other: { readonly table: string }): number {
-  return one.table < other.table ? -1 : 1;
-}
 
 test('Prisma’s models have exactly the primary keys of the migrated tables', async () => {
   const expected = models.map(({ table, key, fields }) => {
@@ -75,7 +74,7 @@ test('Prisma’s models have exactly the primary keys of the migrated tables', a
        AND conrelid::regclass::text <> 'schema_migration' AND conparentid = 0
      ORDER BY 1`,
   );
-  expect(rows).toEqual(expected.sort(byTable));
+  expect(rows).toEqual(expected);
 });
 
 test('the database has no foreign keys: the model API leaves nothing to them', async () => {

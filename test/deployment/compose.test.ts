@@ -13,21 +13,15 @@ interface ComposeService {
   readonly ports?: readonly string[];
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
   readonly volumes?: readonly string[];
-  readonly read_only?: boolean;
-  readonly cap_drop?: readonly string[];
-  readonly security_opt?: readonly string[];
   readonly stop_grace_period?: string;
-  readonly deploy?: {
-    readonly replicas?: number;
-    readonly resources?: { readonly limits?: Readonly<Record<string, unknown>> };
-  };
+  readonly deploy?: { readonly replicas?: number };
 }
 
 const TEXT = textOf('compose.yaml');
-const compose: {
-  readonly services: Readonly<Record<string, ComposeService>>;
-  readonly configs?: object;
-} = parse(TEXT, { merge: true });
+const compose: Readonly<{ services: Readonly<Record<string, ComposeService>>; configs?: object }> = parse(
+  TEXT,
+  { merge: true },
+);
 
 const services = Object.entries(compose.services);
 const own = services.filter(([, { image }]) => image === 'domain-metadata-service');
@@ -37,17 +31,14 @@ function service(name: string): ComposeService {
 }
 
 test("compose.yaml is valid by the Compose specification's schema, and a linter finds no error", () => {
-  const [result] = new DCLinter({ rules: {}, quiet: true, debug: false, exclude: [] }).lintFiles(
-    [join(CHECKOUT, 'compose.yaml')],
-    false,
-  );
+  const linter = new DCLinter({ rules: {}, quiet: true, debug: false, exclude: [] });
+  const [result] = linter.lintFiles([join(CHECKOUT, 'compose.yaml')], false);
   expect(result?.messages.filter(({ type }: { readonly type: string }) => type === 'error')).toEqual([]);
 });
 
 test('compose.yaml has PostgreSQL, Redis, a migration, two API processes and a worker', () => {
-  expect(services.map(([name]) => name).sort()).toEqual(
-    ['api', 'migrate', 'postgres', 'proxy', 'redis', 'worker'].sort(),
-  );
+  const names = services.map(([name]) => name).sort();
+  expect(names).toEqual(['api', 'migrate', 'postgres', 'proxy', 'redis', 'worker']);
   expect(service('api').deploy?.replicas).toBe(2);
   expect(service('api').environment).toMatchObject({ ROLE: 'api' });
   expect(service('worker').command).toEqual(['worker']);
@@ -62,12 +53,9 @@ test('compose.yaml starts processes only once the database is migrated', () => {
 });
 
 test.each(services)('compose.yaml gives %s no more rights, memory and processors than it needs', (_, one) => {
-  expect(one.read_only).toBe(true);
-  expect(one.cap_drop).toEqual(['ALL']);
-  expect(one.security_opt).toEqual(['no-new-privileges:true']);
-  expect(Object.keys(one.deploy?.resources?.limits ?? {})).toEqual(
-    expect.arrayContaining(['cpus', 'memory']),
-  );
+  const rights = { read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] };
+  const limits = { cpus: expect.anything(), memory: expect.anything() };
+  expect(one).toMatchObject({ ...rights, deploy: { resources: { limits } } });
 });
 
 test.each(own)('compose.yaml sets no variable of %s that the program does not read', (_, one) => {

@@ -17,19 +17,14 @@ describe.skipIf(!isInstalled('systemd-analyze') || !existsSync('/usr/bin/node'))
   () => {
     test.each(['serve', 'worker'])('the systemd unit has no mistake, as dms@%s', (command) => {
       const unit = join(FOLDER, `dms@${command}.service`);
-      const { stderr, status } = spawnSync('systemd-analyze', ['verify', '--man=no', unit], {
-        encoding: 'utf8',
-      });
-      expect([stderr, status]).toEqual(['', 0]);
+      const { stderr, status } = spawnSync('systemd-analyze', ['verify', '--man=no', unit]);
+      expect([String(stderr), status]).toEqual(['', 0]);
     });
 
     test('the systemd unit gives the program few rights', () => {
-      const rated = execFileSync(
-        'systemd-analyze',
-        ['security', '--offline=true', `--threshold=${MOST_EXPOSURE}`, join(FOLDER, 'dms@.service')],
-        { encoding: 'utf8' },
-      );
-      expect(rated).toMatch(/Overall exposure level .* OK/);
+      const options = ['--offline=true', `--threshold=${MOST_EXPOSURE}`];
+      const rated = execFileSync('systemd-analyze', ['security', ...options, join(FOLDER, 'dms@.service')]);
+      expect(String(rated)).toMatch(/Overall exposure level .* OK/);
     });
   },
 );

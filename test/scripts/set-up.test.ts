@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { isInstalled } from '../../scripts/install.js';
 import { withLock } from '../../scripts/lock.js';
 import { isSupportedNode } from '../../scripts/set-up.js';
@@ -28,86 +28,74 @@ test.each([
   for (const version of versions) expect(isSupportedNode(version, range), version).toBe(which === 'one');
 });
 
-describe('the dependencies are installed', () => {
-  const LOCKED = {
-    '': { version: '0.1.0' },
-    'node_modules/a': { version: '1.0.0', integrity: 'sha512-a' },
-    'node_modules/b': { version: '1.0.0', integrity: 'sha512-b', dev: true },
-    'node_modules/c': { version: '1.0.0', integrity: 'sha512-c', optional: true },
+const LOCKED = {
+  a: { version: '1.0.0', integrity: 'sha512-a' },
+  b: { version: '1.0.0', integrity: 'sha512-b', dev: true },
+  // Of another system.
+  c: { version: '1.0.0', integrity: 'sha512-c', optional: true },
+};
+const { a, b } = LOCKED;
+const OLDER = { version: '0.9.0', integrity: 'sha512-old' };
+
+test.each([
+  ['all of this system are there', { a, b }, [true, true]],
+  ['those for development are missing', { a }, [true, false]],
+  ['one has another version', { a: OLDER, b }, [false, false]],
+  ['the installation was interrupted', null, [false, false]],
+])(
+  'the dependencies are known to be installed, for production and for development, whatever the times of the files, if %s',
+  async (_case, installed, [production, development]) => {
+    const write = async (file: string, packages: object) => {
+      const entries = Object.entries(packages).map(([name, entry]) => [`node_modules/${name}`, entry]);
+      const all = { '': { version: '0.1.0' }, ...Object.fromEntries(entries) };
+      await writeFile(join(root, file), JSON.stringify({ packages: all }));
+    };
+    await write('package-lock.json', LOCKED);
+    if (installed !== null) {
+      await write('node_modules/.package-lock.json', installed);
+      await utimes(join(root, 'node_modules/.package-lock.json'), 1, 1);
+    }
+    expect(isInstalled(root, { development: false })).toBe(production);
+    expect(isInstalled(root, { development: true })).toBe(development);
+  },
+);
+
+const locked = <Result>(work: () => Promise<Result>, wait = () => {}) =>
+  withLock(join(root, 'dist/.lock'), wait, work);
+
+test('of processes that set up at the same time only one works, and the others wait', async () => {
+  let [working, waited] = [0, 0];
+  const work = async () => {
+    working += 1;
+    expect(working).toBe(1);
+    await new Promise(setImmediate);
+    working -= 1;
   };
-  const { '': _root, 'node_modules/c': _foreign, ...INSTALLED } = LOCKED;
-  const { 'node_modules/b': _development, ...PRODUCTION } = INSTALLED;
-
-  async function given(installed: object | null): Promise<void> {
-    await writeFile(join(root, 'package-lock.json'), JSON.stringify({ packages: LOCKED }));
-    if (installed === null) return;
-    const file = join(root, 'node_modules/.package-lock.json');
-    await writeFile(file, JSON.stringify({ packages: installed }));
-  }
-
-  test('the dependencies are installed if all are there, whatever the times of the files; those of other systems may be missing', async () => {
-    await given(INSTALLED);
-    await utimes(join(root, 'node_modules/.package-lock.json'), 1, 1);
-    expect(isInstalled(root, { development: true })).toBe(true);
-  });
-
-  test('the dependencies are not installed if the installation was interrupted', async () => {
-    await given(null);
-    expect(isInstalled(root, { development: false })).toBe(false);
-  });
-
-  test('the dependencies are not installed if one has another version', async () => {
-    await given({ ...INSTALLED, 'node_modules/a': { version: '0.9.0', integrity: 'sha512-old' } });
-    expect(isInstalled(root, { development: false })).toBe(false);
-  });
-
-  test('the dependencies are installed without those for development only if these are not needed', async () => {
-    await given(PRODUCTION);
-    expect(isInstalled(root, { development: false })).toBe(true);
-    expect(isInstalled(root, { development: true })).toBe(false);
-  });
+  const wait = () => {
+    waited += 1;
+  };
+  await Promise.all(Array.from({ length: 5 }, () => locked(work, wait)));
+  expect(waited).toBe(4);
+  expect(existsSync(join(root, 'dist/.lock'))).toBe(false);
 });
 
-describe('of processes that set up at the same time', () => {
-  const locked = <Result>(work: () => Promise<Result>) => withLock(join(root, 'dist/.lock'), () => {}, work);
+test('a process that failed to set up does not block the others', async () => {
+  const failing = locked(() => Promise.reject(new Error('no network')));
+  await expect(failing).rejects.toThrow('no network');
+  expect(await locked(async () => 'done')).toBe('done');
+});
 
-  test('of processes that set up at the same time only one works, and the others wait', async () => {
-    const lock = join(root, 'dist/.lock');
-    let working = 0;
-    let waited = 0;
-    const work = async () => {
-      working += 1;
-      expect(working).toBe(1);
-      await new Promise(setImmediate);
-      working -= 1;
-    };
-    const wait = () => {
-      waited += 1;
-    };
-    await Promise.all(Array.from({ length: 5 }, () => withLock(lock, wait, work)));
-    expect(waited).toBe(4);
-    expect(existsSync(lock)).toBe(false);
-  });
-
-  test('a process that failed to set up does not block the others', async () => {
-    const failing = locked(() => Promise.reject(new Error('no network')));
-    await expect(failing).rejects.toThrow('no network');
-    expect(await locked(async () => 'done')).toBe('done');
-  });
-
-  test('a process that was killed while it set up does not block the others', async () => {
-    const lock = join(root, 'dist/.lock');
-    const script = join(root, 'hold.mjs');
-    const module = new URL('../../scripts/lock.js', import.meta.url).href;
-    await writeFile(
-      script,
-      `import { withLock } from ${JSON.stringify(module)};
-       await withLock(${JSON.stringify(lock)}, () => {}, () => new Promise(() => process.send('holding')));`,
-    );
-    const holder = fork(script);
-    await once(holder, 'message');
-    holder.kill('SIGKILL');
-    await once(holder, 'exit');
-    expect(await locked(async () => 'done')).toBe('done');
-  });
+test('a process that was killed while it set up does not block the others', async () => {
+  const script = join(root, 'hold.mjs');
+  const module = new URL('../../scripts/lock.js', import.meta.url).href;
+  await writeFile(
+    script,
+    `import { withLock } from ${JSON.stringify(module)};
+     await withLock(${JSON.stringify(join(root, 'dist/.lock'))}, () => {}, () => new Promise(() => process.send('holding')));`,
+  );
+  const holder = fork(script);
+  await once(holder, 'message');
+  holder.kill('SIGKILL');
+  await once(holder, 'exit');
+  expect(await locked(async () => 'done')).toBe('done');
 });

@@ -42,11 +42,16 @@ function serveTraced(settings: Readonly<Record<string, string>>): Promise<LocalS
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const PARENT = 'b7ad6b7169203331';
+const CHILD = { traceparent: `00-${TRACE}-${PARENT}-01` };
+
+async function request(url: string, headers: Record<string, string> = {}): Promise<void> {
+  await (await fetch(url, { headers })).text();
+}
 
 test('a serving process sends a span for each request, under the client’s, and one for each statement under that', async () => {
   const serving = await serveTraced({ OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test' });
-  const headers = { traceparent: `00-${TRACE}-${PARENT}-01`, 'x-request-id': 'traced-1' };
-  await (await fetch(`${serving.url}/api/v1/domain/example.com?at=2024-06-01T00:00:00Z`, { headers })).text();
+  const path = '/api/v1/domain/example.com?at=2024-06-01T00:00:00Z';
+  await request(serving.url + path, { ...CHILD, 'x-request-id': 'traced-1' });
   await serving.close();
   const server = collector.spans.find(({ kind }) => kind === 2);
   expect(server).toMatchObject({
@@ -77,34 +82,28 @@ test('a serving process sends a span for each request, under the client’s, and
 test('a serving process sends no secret of the settings, wherever a client has written it', async () => {
   const OTEL_EXPORTER_OTLP_HEADERS = 'x-collector=open-sesame';
   const serving = await serveTraced({ OTEL_EXPORTER_OTLP_HEADERS });
-  const headers = {
-    'x-request-id': 'my-open-sesame',
-    traceparent: `00-${TRACE}-${PARENT}-01`,
-    tracestate: `mine=open-sesame,yours=dms_${'t'.repeat(43)},other=stays`,
-  };
-  await (await fetch(`${serving.url}/api/v1/domain/open-sesame`, { headers })).text();
+  const tracestate = `mine=open-sesame,yours=dms_${'t'.repeat(43)},other=stays`;
+  const headers = { ...CHILD, 'x-request-id': 'my-open-sesame', tracestate };
+  await request(`${serving.url}/api/v1/domain/open-sesame`, headers);
   await serving.close();
-  expect(collector.spans.find(({ kind }) => kind === 2)?.attributes).toMatchObject({
-    'url.path': '/api/v1/domain/[redacted]',
-    'dms.request.id': 'my-[redacted]',
-  });
-  expect(collector.text()).not.toContain('open-sesame');
-  expect(collector.text()).not.toContain('tttt');
+  const attributes = { 'url.path': '/api/v1/domain/[redacted]', 'dms.request.id': 'my-[redacted]' };
+  expect(collector.spans.find(({ kind }) => kind === 2)).toMatchObject({ attributes });
+  expect(collector.text()).not.toMatch(/open-sesame|tttt/);
   expect(collector.text()).toContain('mine=[redacted],yours=dms_[redacted],other=stays');
 });
 
 test('a serving process names the service as OTEL_SERVICE_NAME says, and samples as OTEL_TRACES_SAMPLER says', async () => {
   const sampler = { OTEL_SERVICE_NAME: 'mine', OTEL_TRACES_SAMPLER: 'parentbased_always_off' };
   const serving = await serveTraced(sampler);
-  await (await fetch(`${serving.url}/`)).text();
-  await (await fetch(`${serving.url}/`, { headers: { traceparent: `00-${TRACE}-${PARENT}-01` } })).text();
+  await request(serving.url);
+  await request(serving.url, CHILD);
   await serving.close();
   expect(collector.spans).toMatchObject([{ traceId: TRACE, resource: { 'service.name': 'mine' } }]);
 });
 
 test('a serving process sends nothing where traces are turned off', async () => {
   const serving = await serveTraced({ OTEL_SDK_DISABLED: 'true' });
-  await (await fetch(`${serving.url}/`)).text();
+  await request(serving.url);
   await serving.close();
   expect(collector.text()).toBe('');
 });
@@ -113,18 +112,14 @@ test('a serving process writes the trace’s id in the line of the log, and ends
   await collector.close();
   const command = startDms(['serve'], { ...environment, ROLE: 'api', PORT: '0', LOG_LEVEL: 'info' });
   const { url } = await untilServing(command.child.stdout, command.result);
-  await (await fetch(`${url}/`, { headers: { traceparent: `00-${TRACE}-${PARENT}-01` } })).text();
+  await request(url, CHILD);
   command.child.kill('SIGTERM');
   const { code, stderr } = await command.result;
   expect([code, stderr]).toEqual([0, expect.stringContaining(`"traceId":"${TRACE}"`)]);
-  const warnings = stderr.split('\n').filter((line) => line.includes('"level":"warn"'));
   const reason = `connect ECONNREFUSED ${new URL(collector.url).host}`;
-  expect(warnings.map((line) => JSON.parse(line))).toContainEqual({
-    level: 'warn',
-    time: expect.any(Number),
-    reason,
-    msg: expect.stringMatching(/traces could not be sent$/),
-  });
+  expect(stderr).toMatch(
+    new RegExp(`"level":"warn","time":\\d+,"reason":"${reason}","msg":"[\\w ]*traces could not be sent"`),
+  );
 });
 
 test('a worker sends a span for each observation, and for each batch that it records', async () => {
@@ -139,21 +134,11 @@ test('a worker sends a span for each observation, and for each batch that it rec
   };
   await runDms(['watch', 'add', 'observed.example', '--every', '1h'], observing);
   const worker = startDms(['worker'], observing);
-  await vi.waitFor(
-    async () => {
-      const { rows } = await database.pool.query('SELECT 1 FROM watched_domain WHERE outcome IS NOT NULL');
-      expect(rows).toHaveLength(1);
-    },
-    { timeout: 60_000, interval: 50 },
-  );
+  const observed = 'SELECT FROM watched_domain WHERE outcome IS NOT NULL';
+  await expect.poll(async () => (await database.pool.query(observed)).rows.length).toBe(1);
   worker.child.kill('SIGTERM');
   expect(await worker.result).toMatchObject({ code: 0 });
-  expect(collector.spans.find(({ name }) => name === 'observe')).toMatchObject({
-    kind: 1,
-    attributes: { 'dms.domain': 'observed.example' },
-  });
-  expect(collector.spans.find(({ name }) => name === 'record')).toMatchObject({
-    kind: 3,
-    attributes: { 'db.system.name': 'postgresql' },
-  });
+  const spanOf = (wanted: string) => collector.spans.find(({ name }) => name === wanted);
+  expect(spanOf('observe')).toMatchObject({ kind: 1, attributes: { 'dms.domain': 'observed.example' } });
+  expect(spanOf('record')).toMatchObject({ kind: 3, attributes: { 'db.system.name': 'postgresql' } });
 });
