@@ -65,7 +65,6 @@ export async function startServing(parts: ServingParts): Promise<HttpServer> {
   });
   const onInternalError = logFailures(log);
   const graphql = await createGraphqlOverHttp(executor, {
-    viewerOf: (request) => request.viewer,
     onInternalError(error, request) {
       rejections.graphqlFailed(isDatabaseFailure(error) ? 'UNAVAILABLE' : 'INTERNAL');
       onInternalError(error, request);

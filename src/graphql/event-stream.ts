@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
-import { type ExecutionResult, type FormattedExecutionResult, GraphQLError } from 'graphql';
+import { type ExecutionResult, GraphQLError } from 'graphql';
 import { LONGEST_UNREAD } from '../limits/gate.js';
 import type { RequestContext } from '../resolvers/context.js';
 import { formatError, isOfRequest, maskError, type OnInternalError } from './format-error.js';
@@ -39,10 +39,6 @@ function partOf(json: string): string {
   return `\r\nContent-Type: application/json\r\n\r\n${json}\r\n---`;
 }
 
-type StreamContext = Pick<RequestContext, 'spent' | 'resumeAfter'> & {
-  readonly onInternalError: OnInternalError;
-};
-
 /**
  * The results of a subscription as a client accepts them. The first one with an error is the last: it has no
  * data, and the cursor after which the client continues.
@@ -50,7 +46,7 @@ type StreamContext = Pick<RequestContext, 'spent' | 'resumeAfter'> & {
 export async function* textsOf(
   { begin, heartbeat, next, end }: StreamFormat,
   results: AsyncIterable<ExecutionResult> | Iterable<ExecutionResult>,
-  context: StreamContext,
+  context: Pick<RequestContext, 'spent' | 'resumeAfter'> & { readonly onInternalError: OnInternalError },
 ): AsyncGenerator<string, void, void> {
   yield begin + heartbeat;
   try {
@@ -59,20 +55,14 @@ export async function* textsOf(
       yield next(JSON.stringify({ data, extensions: { cost: context.spent.units } }));
     }
   } catch (error) {
-    yield next(JSON.stringify(failed(error, context)));
+    const graphql = error instanceof GraphQLError ? error : undefined;
+    if (graphql === undefined || !isOfRequest(graphql)) maskError(error, context.onInternalError);
+    const { message, path, extensions } = formatError(graphql?.toJSON() ?? { message: '' }, error);
+    // JSON leaves out what is undefined.
+    const shown = { message, path, extensions: { ...extensions, cursor: context.resumeAfter } };
+    yield next(JSON.stringify({ errors: [shown] }));
   }
   yield end;
-}
-
-function failed(
-  error: unknown,
-  { resumeAfter: cursor, onInternalError }: StreamContext,
-): FormattedExecutionResult {
-  const graphql = error instanceof GraphQLError ? error : undefined;
-  if (graphql === undefined || !isOfRequest(graphql)) maskError(error, onInternalError);
-  const { message, path, extensions } = formatError(graphql?.toJSON() ?? { message: '' }, error);
-  const shown = { ...extensions, ...(cursor !== undefined && { cursor }) };
-  return { errors: [{ message, ...(path !== undefined && { path }), extensions: shown }] };
 }
 
 /** In milliseconds. */

@@ -52,7 +52,6 @@ export interface GraphqlExecutorOptions {
 export class GraphqlExecutor {
   /** With the limits of `@rateLimit`, for the operations of clients. */
   readonly schema: GraphQLSchema;
-  readonly costs: Costs;
   /** Takes units from what a caller may spend. It throws RateLimitedError where nothing is left. */
   readonly charge: ReturnType<typeof limitRates>['charge'];
   readonly gate: Gate;
@@ -60,7 +59,8 @@ export class GraphqlExecutor {
   readonly largeHistories = new Gate(LARGE_HISTORIES);
   readonly primary: Loaders;
   readonly #options: GraphqlExecutorOptions;
-  readonly #unlimited: GraphQLSchema;
+  readonly #unlimited = createSchema();
+  readonly costs = new Costs(this.#unlimited);
   /** The documents of clients; null: it has come once. */
   readonly #documents = new WeakMap<DocumentNode, { readonly compiled: CompiledQuery | undefined } | null>();
 
@@ -69,11 +69,9 @@ export class GraphqlExecutor {
     this.#options = options;
     this.gate = gate;
     this.primary = loaders;
-    this.#unlimited = createSchema();
     const { schema, charge } = limitRates(this.#unlimited, rateLimits, limiters, onRateLimited);
     this.schema = schema;
     this.charge = charge;
-    this.costs = new Costs(this.#unlimited);
   }
 
   /** What a request reads from: a replica, unless it may continue what it got elsewhere, or there is none. */

@@ -3,18 +3,15 @@ import { isDatabaseFailure, isOfChangedTables } from '../database/database-failu
 import { type ErrorCode, PublicError, TemporaryError, UnavailableError } from '../model/errors.js';
 import { adviceOnTime } from '../model/what-is-new.js';
 
-interface MaskedError {
-  readonly code: ErrorCode;
-  readonly message: string;
-  /** Whole seconds, at least 1, after which trying again makes sense. */
-  readonly retryAfter?: number;
-}
-
 export type OnInternalError = (error: unknown) => void;
 
 /** In characters: a message repeats what the client has sent. */
 const LONGEST_MESSAGE = 1_000;
 
+const TOO_DEEP = new PublicError(
+  'QUERY_TOO_COMPLEX',
+  'The document is nested too deep. Ask for less in one request.',
+);
 const INTERNAL = new PublicError('INTERNAL', "Internal error. It is in the server's log.");
 
 const CHANGED_TABLES =
@@ -24,7 +21,7 @@ const CHANGED_TABLES =
  * What a client is shown of an error, by GraphQL and by REST: a PublicError as it is, an unreachable database
  * as UNAVAILABLE, and anything else as INTERNAL. The latter two go to `onInternalError`, for the log.
  */
-export function maskError(error: unknown, onInternalError: OnInternalError): MaskedError {
+export function maskError(error: unknown, onInternalError: OnInternalError) {
   const thrown = thrownError(error);
   if (thrown instanceof PublicError && !(thrown instanceof UnavailableError)) return shown(thrown);
   onInternalError(thrown);
@@ -33,12 +30,11 @@ export function maskError(error: unknown, onInternalError: OnInternalError): Mas
 }
 
 /** A document may be nested too deep for the stack: what parses, validates, measures or executes it throws. */
-function maskOperationError(error: unknown, onInternalError: OnInternalError = () => {}): MaskedError {
-  const message = 'The document is nested too deep. Ask for less in one request.';
-  return isTooDeep(error) ? { code: 'QUERY_TOO_COMPLEX', message } : maskError(error, onInternalError);
+function maskOperationError(error: unknown, onInternalError: OnInternalError = () => {}) {
+  return isTooDeep(error) ? shown(TOO_DEEP) : maskError(error, onInternalError);
 }
 
-function shown(error: PublicError): MaskedError {
+function shown(error: PublicError) {
   const { code, message } = error;
   return { code, message, ...(error instanceof TemporaryError && { retryAfter: error.retryAfter }) };
 }

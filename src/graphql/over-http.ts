@@ -24,7 +24,6 @@ import { sandboxPolicy } from './sandbox.js';
 import { type GraphqlServerOptions, startGraphqlServer } from './server.js';
 
 interface GraphqlOverHttpOptions extends GraphqlServerOptions {
-  readonly viewerOf: (request: IncomingMessage) => Viewer;
   readonly onInternalError: (error: unknown, request: IncomingMessage) => void;
   readonly listed?: ReadonlyMap<string, string> | undefined;
 }
@@ -33,7 +32,6 @@ export type GraphqlOverHttp = Awaited<ReturnType<typeof createGraphqlOverHttp>>;
 
 /** Apollo Server on node:http. @throws OperationError where a listed operation is not allowed. */
 export async function createGraphqlOverHttp(executor: GraphqlExecutor, options: GraphqlOverHttpOptions) {
-  const { sandbox, viewerOf } = options;
   const listed = options.listed && onlyListed(executor, options.listed, options.maxFields);
   const apollo = await startGraphqlServer(executor, options);
 
@@ -55,10 +53,11 @@ export async function createGraphqlOverHttp(executor: GraphqlExecutor, options: 
   const readRequest = async (
     request: IncomingMessage,
     response: ServerResponse,
+    viewer: Viewer,
     isForStream: boolean,
   ): Promise<unknown> => {
     checkHead(request, response);
-    requireToken(viewerOf(request));
+    requireToken(viewer);
     let body: unknown;
     if (request.method === 'POST') body = await readBody(request, response);
     // Apollo Server takes none by GET, as EventSource sends it, and Apollo Client with useGETForQueries.
@@ -66,13 +65,17 @@ export async function createGraphqlOverHttp(executor: GraphqlExecutor, options: 
     return listed === undefined ? body : listed(body);
   };
 
-  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const handle = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    viewer: Viewer,
+  ): Promise<void> => {
     if (request.method === 'OPTIONS') {
       // The methods that there are (RFC 9110, section 9.3.7), and no permission for pages of other sites.
       response.writeHead(200, { allow: METHODS, 'content-length': 0 }).end();
       return;
     }
-    const caller = { viewer: viewerOf(request), signal: response };
+    const caller = { viewer, signal: response };
     const { mediaType, stream, page } = acceptedBy(request);
     const accept = mediaType ?? JSON_RESPONSE;
     const outcome: Outcome = {};
@@ -80,7 +83,7 @@ export async function createGraphqlOverHttp(executor: GraphqlExecutor, options: 
     const context = async () =>
       Object.assign(executor.contextFor(caller), { onInternalError, outcome, stream });
     const isReading = request.method === 'GET' || request.method === 'HEAD';
-    if (sandbox && isReading && page) {
+    if (options.sandbox && isReading && page) {
       const found = await execute(request, 'text/html', context);
       found.headers.set('content-type', 'text/html; charset=utf-8');
       found.headers.set('content-security-policy', sandboxPolicy(textOf(found)));
@@ -91,7 +94,7 @@ export async function createGraphqlOverHttp(executor: GraphqlExecutor, options: 
     const isForStream = mediaType === undefined || stream === PARTS;
     let format = mediaType === undefined ? stream : undefined;
     try {
-      const result = await readRequest(request, response, isForStream)
+      const result = await readRequest(request, response, viewer, isForStream)
         .then((body) => execute(request, accept, context, body))
         .then((executed) => (outcome.rejection ? Promise.reject(outcome.rejection) : executed))
         .catch(async (error: unknown) => {

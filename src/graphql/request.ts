@@ -83,20 +83,14 @@ export function checkHead(request: IncomingMessage, response: ServerResponse): v
       'text/event-stream.';
     throw rejection(406, 'NOT_ACCEPTABLE', message);
   }
-  if (method !== 'POST') requireOwnPage(request, response);
-}
-
-/**
- * Rejects a GET that a browser sends for a page of another origin, unless CORS allows that page: it would be
- * executed at the expense of the page's reader. Other clients do not say where a request comes from.
- */
-function requireOwnPage({ headers }: IncomingMessage, response: ServerResponse): void {
-  // Fetch Metadata, section 2.2.
-  const isForeign = /^(?:cross|same)-site$/.test(String(headers['sec-fetch-site']));
-  if (!isForeign || response.hasHeader('access-control-allow-origin')) return;
-  throw badRequest(
-    'The request comes from a page of another site (CSRF), which CORS_ORIGINS does not allow.',
-  );
+  // A browser would send it at the expense of the page's reader. Other clients do not say where a request comes
+  // from (Fetch Metadata, section 2.2).
+  const isForeign = method !== 'POST' && /^(?:cross|same)-site$/.test(String(headers['sec-fetch-site']));
+  if (isForeign && !response.hasHeader('access-control-allow-origin')) {
+    const message =
+      'The request comes from a page of another site (CSRF), which CORS_ORIGINS does not allow.';
+    throw badRequest(message);
+  }
 }
 
 const readText = express.text({

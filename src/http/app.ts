@@ -1,7 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { GraphqlOverHttp } from '../graphql/over-http.js';
 import { acceptedBy, JSON_RESPONSE } from '../graphql/request.js';
-import { pathOf } from '../model/request-target.js';
 import type { RestHandler } from '../rest/v1/handler.js';
 import { problemOf, sendBody, sendProblem } from '../rest/v1/problem.js';
 import { authenticateRequests, type RequestAuthentication } from './authenticate-requests.js';
@@ -49,7 +48,6 @@ export function createApp(options: AppOptions): RequestListener {
     sendBody(response, status, fields, JSON.stringify({ errors: [{ message, extensions: { code } }] }));
   };
   const pages = createPages(options, onFailure);
-  const restPrefix = `${basePath}/api/v1`.length;
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     begin(request, response);
@@ -58,8 +56,8 @@ export function createApp(options: AppOptions): RequestListener {
     const { api } = request.kind;
     if (api !== 'rest' && api !== 'graphql') return pages(request, response);
     compressResponse(request, response);
-    if (api === 'graphql') return graphql(request, response);
-    return rest(request, response, pathOf(request).slice(restPrefix), request.viewer, originOf);
+    const { viewer } = request;
+    return api === 'graphql' ? graphql(request, response, viewer) : rest(request, response, viewer, originOf);
   };
   return (request, response) =>
     observe(request, response, () => {

@@ -27,11 +27,8 @@ export function authenticateRequests(
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const client = clientOf(request);
     const { authorization } = request.headers;
-    let leave: (() => void) | undefined;
-    if (authorization !== undefined) {
-      const viewer = anonymous(`tokens of ${client}`);
-      leave = await gate.enter({ viewer, signal: response });
-    }
+    const waiting = { viewer: anonymous(`tokens of ${client}`), signal: response };
+    const leave = authorization === undefined ? undefined : await gate.enter(waiting);
     try {
       request.viewer = await authenticate(authorization, client);
     } catch (error) {

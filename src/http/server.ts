@@ -165,23 +165,20 @@ function readTarget(request: IncomingMessage): void {
   }
 }
 
-function explain(error: NodeJS.ErrnoException, host: string, port: number, names: typeof SETTINGS): string {
+function explain(
+  { code = '', message }: NodeJS.ErrnoException,
+  host: string,
+  port: number,
+  names: typeof SETTINGS,
+): string {
   const next = port === 65_535 ? 4000 : port + 1;
-  switch (error.code) {
-    case 'EADDRINUSE':
-      return `Port ${port} of ${host} is in use: set ${names.port} to a free one, such as ${names.port}=${next}.`;
-    case 'EACCES':
-      return `Port ${port} needs privileges that this user lacks: set ${names.port} above 1023, such as ${names.port}=4000.`;
-    case 'EADDRNOTAVAIL':
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-      return (
-        `${names.host} is ${JSON.stringify(host)}, which is not an address of this machine: ` +
-        `set ${names.host} to one, such as 127.0.0.1, or 0.0.0.0 for all of them.`
-      );
-    default:
-      return `Cannot listen on port ${port} of ${host}: ${error.message}.`;
-  }
+  if (code === 'EADDRINUSE')
+    return `Port ${port} of ${host} is in use: set ${names.port} to a free one, such as ${names.port}=${next}.`;
+  if (code === 'EACCES')
+    return `Port ${port} needs privileges that this user lacks: set ${names.port} above 1023, such as ${names.port}=4000.`;
+  if (['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN'].includes(code))
+    return `${names.host} is ${JSON.stringify(host)}, which is not an address of this machine: set ${names.host} to one, such as 127.0.0.1, or 0.0.0.0 for all of them.`;
+  return `Cannot listen on port ${port} of ${host}: ${message}.`;
 }
 
 /** An address that a client on this machine can open, without a slash at the end. */

@@ -120,17 +120,11 @@ export class Costs {
 
   /** @param document Valid. @throws PublicError QUERY_TOO_COMPLEX for a name that is too long. */
   of(document: DocumentNode, operation: OperationDefinitionNode, given: Variables): RequestCost {
-    const variables = valuesOf(operation, given);
-    const sizes = new Map<string, number>();
-    for (const [name, value] of Object.entries(variables)) {
-      const size = sizeOf(value);
-      if (size >= COUNTED_SIZE) sizes.set(name, size);
-    }
+    const measurement = new Measurement(this.#schema, document, valuesOf(operation, given));
     const known = this.#known.get(operation);
-    if (known !== undefined && sizes.size === 0) return known;
-    const measurement = new Measurement(this.#schema, document, variables, sizes);
+    if (known !== undefined && measurement.isForAll) return known;
     const cost = measurement.operation(operation);
-    if (!measurement.readsVariables && sizes.size === 0) this.#known.set(operation, cost);
+    if (measurement.isForAll) this.#known.set(operation, cost);
     return cost;
   }
 }
@@ -159,26 +153,25 @@ export function requireWithinLimits({ depth, wideFields, fields }: RequestCost, 
 
 /** Measures selections of a document with the variables of a request. Each selection set is measured once. */
 class Measurement {
-  /** Whether another request with the same document may have another result. */
-  readsVariables = false;
+  /** Whether another request with the same document has the same result, unless its variables are long. */
+  isForAll: boolean;
   readonly #schema: GraphQLSchema;
   readonly #document: DocumentNode;
   readonly #variables: Variables;
-  readonly #sizes: ReadonlyMap<string, number>;
+  /** Of the variables that count. */
+  readonly #sizes = new Map<string, number>();
   readonly #fragments = new Map<string, FragmentDefinitionNode>();
   readonly #measured = new Map<SelectionSetNode, Measure>();
 
-  /** @param sizes Of the variables that count, by sizeOf(). */
-  constructor(
-    schema: GraphQLSchema,
-    document: DocumentNode,
-    variables: Variables,
-    sizes: ReadonlyMap<string, number>,
-  ) {
+  constructor(schema: GraphQLSchema, document: DocumentNode, variables: Variables) {
     this.#schema = schema;
     this.#document = document;
     this.#variables = variables;
-    this.#sizes = sizes;
+    for (const [name, value] of Object.entries(variables)) {
+      const size = sizeOf(value);
+      if (size >= COUNTED_SIZE) this.#sizes.set(name, size);
+    }
+    this.isForAll = this.#sizes.size === 0;
     for (const node of document.definitions)
       if (node.kind === Kind.FRAGMENT_DEFINITION) this.#fragments.set(node.name.value, node);
   }
@@ -290,7 +283,7 @@ class Measurement {
 
   #argument(given: FieldNode['arguments'] = [], name: string): unknown {
     const value = given.find((each) => each.name.value === name)?.value;
-    if (value?.kind === Kind.VARIABLE) this.readsVariables = true;
+    if (value?.kind === Kind.VARIABLE) this.isForAll = false;
     return value && valueFromASTUntyped(value, this.#variables);
   }
 

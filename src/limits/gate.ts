@@ -117,8 +117,8 @@ export class Gate {
           this.#changed();
         },
       };
-      const isBusy = () => waiting.end(new BusyError(1, 'Too many requests are in progress.'));
-      const timer = setTimeout(isBusy, this.#options.wait);
+      const busy = new BusyError(1, 'Too many requests are in progress.');
+      const timer = setTimeout(() => waiting.end(busy), this.#options.wait);
       signal.once('close', () => waiting.end(new ClientGoneError()));
       client.waiting.add(waiting);
     });

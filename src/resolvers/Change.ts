@@ -31,17 +31,16 @@ export const changesOf: NonNullable<DomainResolvers['changes']> = async (history
   const types = sortedTypes(args.types);
   const headers = sortedNames(args.headers);
   // With types or headers alone, there is nothing of the others.
-  const ofParts: ReadonlySet<ChangeKind> = new Set([
-    ...(types === undefined ? [] : RECORD_CHANGES),
-    ...(headers === undefined ? [] : HEADER_CHANGES),
-  ]);
-  const isAll = types === undefined && headers === undefined;
-  const kinds = new Set((args.kinds ?? DOMAIN_CHANGE_KINDS).filter((kind) => isAll || ofParts.has(kind)));
-  const end = to == null || (at !== undefined && at < to) ? at : to;
+  const ofParts: readonly ChangeKind[] = [
+    ...(types ? RECORD_CHANGES : []),
+    ...(headers ? HEADER_CHANGES : []),
+  ];
+  const isWanted = (kind: ChangeKind) => ofParts.includes(kind) || (types ?? headers) === undefined;
+  const kinds = new Set((args.kinds ?? DOMAIN_CHANGE_KINDS).filter(isWanted));
   const filter = {
     at,
     from: from ?? undefined,
-    to: end,
+    to: to == null || (at !== undefined && at < to) ? at : to,
     types,
     headers,
     notable: args.notable ?? undefined,

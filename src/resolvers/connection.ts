@@ -107,7 +107,7 @@ export const CONNECTION = {
     return nodes.map((node): EdgeOf<Node> => ({ node, cursor: page.cursorOf(node) }));
   },
   pageInfo<Node>({ nodes, next, end, hasPreviousPage, cursorOf }: PageOf<Node>) {
-    const [first, last] = [nodes[0], nodes.at(-1)];
+    const [first, last] = [nodes.at(0), nodes.at(-1)];
     return {
       hasNextPage: next !== null,
       hasPreviousPage,
@@ -125,8 +125,7 @@ export function octetsOf(value: unknown): number {
   if (typeof value === 'string') return value.length + OCTETS_OF_VALUE;
   if (Array.isArray(value)) return value.reduce((sum: number, each) => sum + octetsOf(each), OCTETS_OF_VALUE);
   if (typeof value !== 'object' || value === null) return OCTETS_OF_VALUE;
-  let octets = OCTETS_OF_VALUE;
   // The domain of an entry is not a part of it.
-  for (const [name, each] of Object.entries(value)) if (name !== 'of') octets += octetsOf(each);
-  return octets;
+  const { of: _domain, ...parts } = Object(value);
+  return octetsOf(Object.values(parts));
 }

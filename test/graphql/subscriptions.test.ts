@@ -217,10 +217,13 @@ test.each(FORMS)('a subscription $form ends with the cursor where no budget is l
 async function serve(live: LiveOptions): Promise<string> {
   const feed = new Feed(service.database.prisma, live);
   const executor = openExecutor(service.database, { anonymous: 1e9, token: 1e9 }, { feed });
-  const viewerOf = () => ({ ...anonymous(), scopes: new Set(['search:read'] as const) });
+  const viewer = { ...anonymous(), scopes: new Set(['search:read'] as const) };
   const options = { onInternalError: () => {}, introspection: true, sandbox: false, maxFields: 1e9 };
-  const graphql = await createGraphqlOverHttp(executor, { viewerOf, ...options });
-  const server = createServer((...exchange) => void graphql.handle(...exchange)).listen(0, '127.0.0.1');
+  const graphql = await createGraphqlOverHttp(executor, options);
+  const server = createServer((...exchange) => void graphql.handle(...exchange, { ...viewer })).listen(
+    0,
+    '127.0.0.1',
+  );
   await once(server, 'listening');
   onTestFinished(async () => {
     await feed.close();

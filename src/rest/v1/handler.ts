@@ -45,9 +45,8 @@ interface Exchange extends Asked, Requested {
 }
 
 /**
- * One handler for all rows of the table, whose operations are compiled here. Its `path` follows `/api/v1`,
- * percent-encoded as it came, without the query; `originOf` gives the scheme and host that the client has used.
- * It throws what problemOf() takes.
+ * One handler for all rows of the table. Its `originOf` gives the scheme and host that the client has used. It
+ * throws what problemOf() takes.
  */
 export function createRestV1(
   executor: GraphqlExecutor,
@@ -58,11 +57,10 @@ export function createRestV1(
   return async (
     request: IncomingMessage,
     response: ServerResponse,
-    path: string,
     viewer: Viewer,
     originOf: (request: IncomingMessage) => string,
   ) => {
-    const matched = match(path);
+    const matched = match(pathOf(request).slice(`${basePath}/api/v1`.length));
     if (matched === undefined) throw nothingAtPath(basePath);
     const { row: route, domain } = matched;
     requireGetOrHead(request, response);
