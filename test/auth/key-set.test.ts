@@ -19,10 +19,8 @@ beforeEach(async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   provider = await startIdentityProvider();
   told = [];
-  const keys = createKeySet(provider.jwksUrl, {
-    away: () => told.push('away'),
-    back: () => told.push('back'),
-  });
+  const tell = (state: string) => () => told.push(state);
+  const keys = createKeySet(provider.jwksUrl, { away: tell('away'), back: tell('back') });
   find = async (kid) => {
     const token = await provider.sign({ header: { kid } });
     const [header = '', payload = '', signature = ''] = token.split('.');

@@ -11,13 +11,8 @@ import { bearer, serviceOfFile, startServiceForTest } from '../support/service.j
 /** Without a worker, which would query the database, too, while its statements are counted. */
 const service = serviceOfFile({ role: 'api' });
 
-function now(): bigint {
-  return BigInt(Date.now()) * 1000n;
-}
-
-function unknownToken(): string {
-  return `dms_${randomBytes(32).toString('base64url')}`;
-}
+const now = () => BigInt(Date.now()) * 1000n;
+const unknownToken = () => `dms_${randomBytes(32).toString('base64url')}`;
 
 async function tokenWith(data: { createdAt?: bigint; expiresAt?: bigint; revokedAt?: bigint }) {
   const token = await service.createToken();

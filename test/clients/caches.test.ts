@@ -1,21 +1,16 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { headerChanger } from '../support/events.js';
-import type { TestService } from '../support/service.js';
-import { startServiceWithSamples } from '../support/service.js';
-import { ClientFolder, documentedCode } from './documented-clients.js';
+import {
+  serviceOfFile,
+  startServiceForTest,
+  startServiceWithSamples,
+  withSamples,
+} from '../support/service.js';
+import { documentedCode, folderOfFile } from './documented-clients.js';
 
-let service: TestService;
-let folder: ClientFolder;
-
-beforeAll(async () => {
-  folder = new ClientFolder();
-  service = await startServiceWithSamples();
-});
-afterAll(async () => {
-  await service.stop();
-  folder.remove();
-});
+const folder = folderOfFile();
+const service = serviceOfFile({}, withSamples);
 
 /** When an address of example.com was still there, which is gone today. */
 const THEN = '2023-03-01T00:00:00Z';
@@ -43,16 +38,13 @@ function skipWaits(path: string): readonly number[] {
   return waits;
 }
 
-test.each(['Apollo Client', 'urql'])(
-  'the versions that are installed for %s are those that these tests run',
-  (heading) => {
-    const project = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
-    const documented = (documentedCode(heading, '').get('sh') ?? '').matchAll(/(\S+)@([\d.]+)/g);
-    const packages = Object.fromEntries(Array.from(documented, ([, name, version]) => [name, version]));
-    expect(Object.keys(packages).length).toBeGreaterThan(1);
-    expect({ ...project.dependencies, ...project.devDependencies }).toMatchObject(packages);
-  },
-);
+test.each(['Apollo Client', 'urql'])('the documented versions of %s are those of these tests', (heading) => {
+  const project = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  const documented = (documentedCode(heading, '').get('sh') ?? '').matchAll(/(\S+)@([\d.]+)/g);
+  const packages = Object.fromEntries(Array.from(documented, ([, name, version]) => [name, version]));
+  expect(Object.keys(packages).length).toBeGreaterThan(1);
+  expect({ ...project.dependencies, ...project.devDependencies }).toMatchObject(packages);
+});
 
 /** What tells the two times apart. */
 function expectThenAndNow(then: Shown, now: Shown): void {
@@ -95,8 +87,8 @@ test('Apollo Client, as documented, tells a domain that is unknown from a name t
 });
 
 test('Apollo Client, as documented, waits for as long as a limit says, and gets all', async () => {
-  const limited = await startServiceWithSamples({ rateLimits: { anonymous: 5, token: 5 } });
-  onTestFinished(() => limited.stop());
+  const rateLimits = { anonymous: 5, token: 5 };
+  const limited = await startServiceForTest({ database: service.database, rateLimits });
   const waits = skipWaits(folder.path);
   const { allChanges } = await folder.load('Apollo Client', limited.url);
   const changes: readonly { readonly id: string }[] = await allChanges('example.com');

@@ -4,45 +4,34 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { codegen } from '@graphql-codegen/core';
 import { parse } from 'graphql';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { startTestService, type TestService } from '../support/service.js';
-import { ClientFolder, documentedCode } from './documented-clients.js';
+import { serviceOfFile } from '../support/service.js';
+import { documentedCode, folderOfFile } from './documented-clients.js';
 
-let service: TestService;
 let schema: string;
-let folder: ClientFolder;
-
-beforeAll(async () => {
-  folder = new ClientFolder();
-  mkdirSync(join(folder.path, 'src'));
-  service = await startTestService();
-  schema = await (await fetch(`${service.url}/schema.graphql`)).text();
-});
-afterAll(async () => {
-  await service.stop();
-  folder.remove();
+const folder = folderOfFile();
+mkdirSync(join(folder.path, 'src'));
+const service = serviceOfFile({}, async (started) => {
+  schema = await (await started.fetch('/schema.graphql')).text();
 });
 
 /** Of Relay, which has programs for all systems in its package, and is therefore no dependency. */
 const RELAY_COMPILER = process.env['RELAY_COMPILER'];
 
-test.skipIf(RELAY_COMPILER === undefined)(
-  'Relay compiles connections, and domains that are fetched again, as documented',
-  () => {
-    const code = documentedCode('Relay', service.url);
-    folder.write('schema.graphql', schema);
-    folder.write('relay.config.json', code.get('json'));
-    folder.write('src/Domain.ts', code.get('ts'));
-    const { status, stdout, stderr } = spawnSync(RELAY_COMPILER ?? '', ['relay.config.json'], {
-      cwd: folder.path,
-      encoding: 'utf8',
-    });
-    expect(status, `${stdout}${stderr}`).toBe(0);
-    const artifact = join(folder.path, 'src/__generated__/DomainChangesQuery.graphql.ts');
-    expect(readFileSync(artifact, 'utf8')).toMatch(/node\(id: \$id\)/);
-  },
-);
+test.skipIf(RELAY_COMPILER === undefined)('Relay compiles connections and refetches, as documented', () => {
+  const code = documentedCode('Relay', service.url);
+  folder.write('schema.graphql', schema);
+  folder.write('relay.config.json', code.get('json'));
+  folder.write('src/Domain.ts', code.get('ts'));
+  const { status, stdout, stderr } = spawnSync(RELAY_COMPILER ?? '', ['relay.config.json'], {
+    cwd: folder.path,
+    encoding: 'utf8',
+  });
+  expect(status, `${stdout}${stderr}`).toBe(0);
+  const artifact = join(folder.path, 'src/__generated__/DomainChangesQuery.graphql.ts');
+  expect(readFileSync(artifact, 'utf8')).toMatch(/node\(id: \$id\)/);
+});
 
 const TSC = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url));
 const STRICT = '--strict --noEmit --skipLibCheck --target es2022 --moduleResolution bundler'.split(' ');

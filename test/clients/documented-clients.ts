@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { afterAll } from 'vitest';
 
 const DOCUMENT = new URL('../../docs/clients.md', import.meta.url);
 const MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url));
@@ -16,8 +17,15 @@ export function documentedCode(heading: string, url: string): ReadonlyMap<string
   return new Map(Array.from(blocks, ([, language = '', code = '']) => [language, here(code)]));
 }
 
+/** For the tests of a file. */
+export function folderOfFile(): ClientFolder {
+  const folder = new ClientFolder();
+  afterAll(() => folder.remove());
+  return folder;
+}
+
 /** A folder as that of a client's project: it has this project's packages. */
-export class ClientFolder {
+class ClientFolder {
   readonly path = mkdtempSync(join(tmpdir(), 'dms-client-'));
 
   constructor() {

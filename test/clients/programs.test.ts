@@ -2,27 +2,16 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { readSettings } from '../../src/config/env.js';
-import { createRecorder } from '../../src/recorder/recorder.js';
 import { freePort } from '../support/free-port.js';
-import { observation } from '../support/observations.js';
 import { isInstalled, PATH } from '../support/processes.js';
-import { bearer, startServiceWithSamples, type TestService } from '../support/service.js';
-import { ClientFolder, documentedCode } from './documented-clients.js';
+import { bearer, serviceOfFile, withSamples } from '../support/service.js';
+import { documentedCode, folderOfFile } from './documented-clients.js';
 
-let service: TestService;
-let folder: ClientFolder;
-
-beforeAll(async () => {
-  folder = new ClientFolder();
-  // One second: so long is a copy of nginx used without asking.
-  service = await startServiceWithSamples({ http: { ...readSettings({}).http, maxAge: 1 } });
-});
-afterAll(async () => {
-  await service.stop();
-  folder.remove();
-});
+const folder = folderOfFile();
+// One second: so long is a copy of nginx used without asking.
+const service = serviceOfFile({ http: { ...readSettings({}).http, maxAge: 1 } }, withSamples);
 
 const HAS_PYTHON = spawnSync('python3', ['--version']).status === 0;
 
@@ -44,9 +33,8 @@ async function startNginx(): Promise<string> {
   const http = documented
     .replace('127.0.0.1:8080', `127.0.0.1:${port}`)
     .replace('/var/cache/nginx/dms', join(folder.path, 'cache'));
-  const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-    (name) => `${name}_temp_path ${join(folder.path, name)};`,
-  );
+  const names = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+  const paths = names.map((name) => `${name}_temp_path ${join(folder.path, name)};`);
   const file = folder.write(
     'nginx.conf',
     `pid ${join(folder.path, 'nginx.pid')};
@@ -56,10 +44,8 @@ async function startNginx(): Promise<string> {
      events {}
      http { access_log off; ${paths.join(' ')} ${http} }`,
   );
-  const child = spawn('nginx', ['-p', folder.path, '-c', file, '-g', 'daemon off;'], {
-    env: { PATH },
-    stdio: 'ignore',
-  });
+  const args = ['-p', folder.path, '-c', file, '-g', 'daemon off;'];
+  const child = spawn('nginx', args, { env: { PATH }, stdio: 'ignore' });
   onTestFinished(async () => {
     const ended = once(child, 'exit');
     child.kill('SIGTERM');
@@ -92,8 +78,7 @@ test.skipIf(!isInstalled('nginx'))(
     const query = encodeURIComponent('{ domain(name: "example.com") { name } }');
     for (let at = 0; at < 2; at++) expect((await get(`/graphql?query=${query}`)).status).toBe('MISS');
 
-    const changed = observation({ domain: 'example.com', at: 1, records: ['192.0.2.99'] });
-    await createRecorder(service.database.pool).record([changed]);
+    await service.record({ at: 1, records: ['192.0.2.99'] });
     await expect.poll(async () => (await get(path)).body).toContain('192.0.2.99');
   },
 );

@@ -13,9 +13,8 @@ function compiles(source: string): boolean {
 }
 
 /** Fields `a0: FIELD a1: FIELD ...`. */
-function aliases(count: number, field: string): string {
-  return Array.from({ length: count }, (_, at) => `a${at}: ${field}`).join(' ');
-}
+const aliases = (count: number, field: string) =>
+  Array.from({ length: count }, (_, at) => `a${at}: ${field}`).join(' ');
 
 const OF_DOMAIN = '{ name unicodeName registrableDomain created lastUpdate lastChange }';
 const RECORDS = 'dnsRecords { ... on DnsRecordEntry { host class type firstSeen removed lastSeen } }';

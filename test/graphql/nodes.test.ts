@@ -8,9 +8,8 @@ import { serviceOfFile } from '../support/service.js';
 
 const service = serviceOfFile({}, async ({ database, record }) => {
   await insertEverything(database.pool);
-  await database.pool.query(
-    `UPDATE domain SET http_first = ${FIRST_SEEN}, http_latest = last_update, http_digest = ''`,
-  );
+  const times = `http_first = ${FIRST_SEEN}, http_latest = last_update`;
+  await database.pool.query(`UPDATE domain SET ${times}, http_digest = ''`);
   await record(
     { at: 1, records: ['192.0.2.1', '192.0.2.2'], headers: { server: 'a' } },
     { at: 2, records: ['192.0.2.2'], headers: { server: 'b' } },
@@ -104,11 +103,8 @@ test('the id of a match, a difference and a change of the feed is that of the re
 
 test('an id has one content: a record of a difference was last seen as it was at that time', async () => {
   const look = { domain: 'diff.example', records: ['192.0.2.1'] };
-  await service.record(
-    { ...look, at: 1, types: ['A'] },
-    { ...look, at: 2 },
-    { ...look, at: 5, types: ['A'] },
-  );
+  const typed = { ...look, types: ['A'] };
+  await service.record({ ...typed, at: 1 }, { ...look, at: 2 }, { ...typed, at: 5 });
   const { data } = await send(
     `query ($from: Timestamp!, $to: Timestamp!) {
       then: domain(name: "diff.example", at: $to) { dnsRecords { ... on ARecord { id lastSeen } } }

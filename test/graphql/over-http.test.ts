@@ -130,12 +130,11 @@ const HOW_TO_SEND =
 
 // Node.js before 20.20 takes QUERY for no HTTP.
 const OTHERS = ['PUT', 'PATCH', 'DELETE', 'TRACE', 'QUERY'].filter((method) => METHODS.includes(method));
+const FOR_BROWSERS = 'accept: text/html, */*\r\n\r\n';
 const BODY = 'content-length: 26\r\n\r\n{"query":"{ __typename }"}';
 
 test.each([
-  ...OTHERS.map(
-    (method) => [405, 'METHOD_NOT_ALLOWED', `${method} /graphql`, 'accept: text/html, */*\r\n\r\n'] as const,
-  ),
+  ...OTHERS.map((method) => [405, 'METHOD_NOT_ALLOWED', `${method} /graphql`, FOR_BROWSERS] as const),
   [415, 'UNSUPPORTED_MEDIA_TYPE', 'POST /graphql', BODY],
   ...['text/plain', 'application/graphql', 'application/jsonp', 'multipart/form-data; boundary=x'].map(
     (type) => [415, 'UNSUPPORTED_MEDIA_TYPE', 'POST /graphql', `content-type: ${type}\r\n${BODY}`] as const,
@@ -235,9 +234,7 @@ test('graphql-js has no suggestions for directives: none is given away', async (
 
 test('a field of a record without a fragment gets an error that names the fragment', async () => {
   const { errors } = await service.graphql('{ domain(name: "a.example") { dnsRecords { ip } } }');
-  expect(errors[0].message).toBe(
-    'Cannot query field "ip" on type "DnsRecord". Did you mean to use an inline fragment on "ARecord"?',
-  );
+  expect(errors[0].message).toContain('Did you mean to use an inline fragment on "ARecord"?');
 });
 
 test.each([

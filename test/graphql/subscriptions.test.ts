@@ -365,9 +365,12 @@ const failing = async (accept: string) => {
   return (await service.fetch('/graphql', init)).text();
 };
 
-const CURSOR_ERROR = {
-  errors: [{ message: expect.any(String), path: ['changes'], extensions: { code: 'INVALID_CURSOR' } }],
+const INVALID_CURSOR = {
+  message: expect.any(String),
+  path: ['changes'],
+  extensions: { code: 'INVALID_CURSOR' },
 };
+const CURSOR_ERROR = { errors: [INVALID_CURSOR] };
 
 test('each part is closed by a delimiter at once, and the end by the last one (RFC 2046, section 5.1.1)', async () => {
   const [begin, open, last, end, ...others] = (await failing(ACCEPT_PARTS)).split('\r\n---');

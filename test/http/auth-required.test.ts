@@ -1,16 +1,11 @@
 import { expect, test } from 'vitest';
 import { ROUTES } from '../../src/rest/v1/routes.js';
 import { graphqlRequest } from '../support/ask.js';
-import { insertDomain } from '../support/rows.js';
-import { bearer, serviceOfFile, type TestServiceOptions } from '../support/service.js';
+import { bearer, serviceOfFile } from '../support/service.js';
 
-const OPTIONS: TestServiceOptions = {
-  auth: { provider: undefined, required: 'all' },
-  anonymousScopes: new Set(['dns:read']),
-};
-const service = serviceOfFile(OPTIONS, ({ database }) =>
-  insertDomain(database.pool, { name: 'example.com' }),
-);
+const auth = { provider: undefined, required: 'all' } as const;
+const anonymousScopes = new Set(['dns:read'] as const);
+const service = serviceOfFile({ auth, anonymousScopes }, ({ record }) => record({ at: 1, headers: {} }));
 
 const POST = graphqlRequest('{ __typename }');
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { readSettings } from '../../src/config/env.js';
 import { type Database, openDatabase } from '../../src/database/client.js';
 import { answerAt, createHealth } from '../../src/http/endpoint.js';
@@ -124,9 +124,8 @@ test('a resolver that gives addresses for names that do not exist is in the body
   const [inventing, honest] = [await startDnsServer(), await startDnsServer()];
   inventing.generate((_name, type) => (type === 'A' ? ['192.0.2.66'] : []));
   inventing.invent((_name, type) => (type === 'A' ? ['192.0.2.66'] : []));
-  const { observe } = readSettings({
-    DNS_SERVERS: `127.0.0.1:${inventing.port},127.0.0.1:${honest.port}`,
-  });
+  const servers = [inventing, honest].map(({ port }) => `127.0.0.1:${port}`);
+  const { observe } = readSettings({ DNS_SERVERS: servers.join() });
   // No other process is to observe what this one watches.
   const own = await openTestDatabase();
   const observing = await startTestService({ database: own, observe });
@@ -148,7 +147,5 @@ test('a resolver that gives addresses for names that do not exist is in the body
     { state: 'invents addresses', reason },
     { state: 'in use', reason: null },
   ];
-  await vi.waitFor(async () => expect(await ready()).toEqual([200, { status: 'ok', resolvers }]), {
-    timeout: 60_000,
-  });
+  await expect.poll(ready, { timeout: 60_000 }).toEqual([200, { status: 'ok', resolvers }]);
 });

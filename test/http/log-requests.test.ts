@@ -68,9 +68,8 @@ test('an answer that the service cuts off in the midst of it is logged as aborte
 test('the rejection of a body that never came, when its connection is gone, is logged without a status', async () => {
   const socket = connect(server.port, '127.0.0.1');
   sockets.push(socket);
-  socket.write(
-    'POST /body HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{',
-  );
+  const fields = 'host: a\r\ncontent-type: application/json\r\ncontent-length: 9\r\n';
+  socket.write(`POST /body HTTP/1.1\r\n${fields}\r\n{`);
   await expect.poll(() => counted('dms_http_requests_in_flight')).toBe('1');
   socket.resetAndDestroy();
   await expect.poll(() => lines).toMatchObject([{ path: '/body', status: 0, aborted: true }]);

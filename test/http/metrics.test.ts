@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { runDms } from '../journeys/dms-command.js';
 import { graphqlRequest } from '../support/ask.js';
 import { databaseOfFile } from '../support/database.js';
@@ -50,9 +50,8 @@ test('metrics count requests by API, operation and status, and never in a client
     ['api="graphql",operation="query",status="200"', 1],
     ['api="graphql",operation="query",status="400"', 1],
   ].map(([labels, count]) => [`dms_http_requests_total{${labels}}`, count]);
-  await vi.waitFor(async () => expect([...(await series())]).toEqual(expect.arrayContaining(expected)), {
-    timeout: 60_000,
-  });
+  const counted = async () => [...(await series())];
+  await expect.poll(counted, { timeout: 60_000 }).toEqual(expect.arrayContaining(expected));
   const all = await series();
   expect([...all.keys()].join('\n')).not.toMatch(/whatever/i);
   const durations = 'dms_http_request_duration_seconds_count{api="rest",operation="Get domain"}';

@@ -30,9 +30,7 @@ test('browsers find the icon of the page where they look for one beside JSON, wh
 
 const FEED = /<link rel="alternate" type="application\/atom\+xml" href="([^"]*)">/;
 
-function withoutFeed(page: string): string {
-  return page.replace(FEED, '');
-}
+const withoutFeed = (page: string) => page.replace(FEED, '');
 
 test('readers of feeds find in a page the feed of what it shows, however the name is written', async () => {
   for (const [page, feed] of [

@@ -25,12 +25,8 @@ async function told(service: TestService, path: string, init: RequestInit = {}) 
   expect(Number(seconds ?? 1)).toBeGreaterThanOrEqual(1);
   expect(Number(seconds ?? 1)).toBeLessThanOrEqual(60);
   expect(body).toContain(status === 429 ? ` Try again in ${seconds} s.` : '');
-  return {
-    status,
-    policy: headers.get('ratelimit-policy'),
-    limit: limit?.replace(/\d+$/, 't') ?? null,
-    body,
-  };
+  const policy = headers.get('ratelimit-policy');
+  return { status, policy, limit: limit?.replace(/\d+$/, 't') ?? null, body };
 }
 
 const left = (count: number, budget = 'anonymous') => `"${budget}";r=${count};t=t`;

@@ -19,11 +19,7 @@ const service = serviceOfFile({ role: 'api' }, ({ record }) =>
     { domain: 'small.example', at: 1, records: ['192.0.2.1'] },
     { domain: 'most.example', at: 1, records: ADDRESSES.slice(1) },
     { domain: 'long.example', at: 1, records: texts('long.example', 1_100) },
-    ...PARTS.map((part) => `${part}.example`).map((domain) => ({
-      domain,
-      at: 1,
-      records: texts(domain, 350),
-    })),
+    ...PARTS.map((part) => ({ domain: `${part}.example`, at: 1, records: texts(`${part}.example`, 350) })),
   ),
 );
 

@@ -9,9 +9,8 @@ afterEach(() => {
 });
 
 /** Sets the wall clock that the program reads. Timers and the monotonic clock go on. */
-function stepClock(milliseconds: number): void {
+const stepClock = (milliseconds: number) =>
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + milliseconds });
-}
 
 test('a clock that steps back changes nothing of when a client is granted something again, and what it is told', async () => {
   const limiter = createLimiters()({ name: 'steps', limit: 1, seconds: 1 });
@@ -45,9 +44,6 @@ test('a client has all of its budget within a window, and others have their own'
 test('a client is never told to wait for longer than a window, however differences of times are rounded', () => {
   // The sum of a process' first minute and a window has fewer bits for fractions.
   const anyTime = fc.integer({ min: 0, max: 60_000_000_000 }).map((nanoseconds) => nanoseconds / 1e6);
-  fc.assert(
-    fc.property(anyTime, (now) => {
-      expect(secondsUntilReset({ msBeforeNext: now + 60_000 - now })).toBe(60);
-    }),
-  );
+  const isWindow = (now: number) => secondsUntilReset({ msBeforeNext: now + 60_000 - now }) === 60;
+  fc.assert(fc.property(anyTime, isWindow));
 });

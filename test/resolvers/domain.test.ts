@@ -55,10 +55,9 @@ test.each([
   [{ present: true }, ['A', 'MX', 'NS'], [true]],
   [{ present: null, types: null }, ['A', 'MX', 'NS'], [true, false]],
 ])('a list of records has those that a filter selects, in their order: %j', (filter, types, present) => {
-  const expected = ENTRIES.filter(
-    ({ type, removed }) => types.includes(type) && present.includes(removed === null),
-  );
-  expect(selectDnsEntries(ENTRIES, filter)).toEqual(expected);
+  const isSelected = ({ type, removed }: (typeof ENTRIES)[number]) =>
+    types.includes(type) && present.includes(removed === null);
+  expect(selectDnsEntries(ENTRIES, filter)).toEqual(ENTRIES.filter(isSelected));
 });
 
 test('a list of records is not filtered by what is not a type of records', () => {

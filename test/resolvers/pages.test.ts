@@ -27,11 +27,8 @@ const database = databaseOfFile(async (opened) => {
   }
   await pool.query(`UPDATE domain SET http_first = 1, http_latest = 3, http_digest = ''`);
   const addresses = Array.from({ length: 3_000 }, (_, at) => `10.0.${at >> 8}.${at & 255}`);
-  await insertDnsRecords(
-    pool,
-    'one.example',
-    addresses.map((ip) => ({ type: 'A', rdata: { ip } })),
-  );
+  const records = addresses.map((ip) => ({ type: 'A', rdata: { ip } }));
+  await insertDnsRecords(pool, 'one.example', records);
 });
 
 /** A value that PostgreSQL stores compressed. */
@@ -239,8 +236,7 @@ test('what is recorded of a domain while it is erased stays in the feed', async 
   );
   // As where the domain is recorded again between two statements: its row is there.
   await forget(database, ['gone.example']);
-  const { rows } = await database.pool.query(
-    'SELECT domain FROM change_feed WHERE recorded_at = 1 ORDER BY number',
-  );
+  const query = 'SELECT domain FROM change_feed WHERE recorded_at = 1 ORDER BY number';
+  const { rows } = await database.pool.query(query);
   expect(rows).toEqual([{ domain: 'one.example' }, { domain: null }]);
 });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import {
   type Change,
@@ -18,22 +18,16 @@ import {
 } from '../../web/src/operations.generated.js';
 import { type RecordEntry, rrsetOf, textOf } from '../../web/src/records.js';
 import { microsecondsOf, timestampOf } from '../../web/src/time.js';
-import { askGraphql } from '../support/ask.js';
 import { repeats } from '../support/long-form.js';
 import { observation } from '../support/observations.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { serviceOfFile } from '../support/service.js';
 
 const DOMAIN = 'example.com';
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startTestService();
-});
-afterAll(() => service.stop());
+const service = serviceOfFile();
 
 async function ask(operation: object, variables: object) {
-  const { data, errors } = await askGraphql(service, String(operation), { name: DOMAIN, ...variables });
+  const { data, errors } = await service.graphql(String(operation), { name: DOMAIN, ...variables });
   expect(errors).toBeUndefined();
   return data.domain;
 }
@@ -89,22 +83,12 @@ async function expectedAt(at: string): Promise<string[]> {
 
 const address = fc.constantFrom('192.0.2.1', '192.0.2.2', '192.0.2.3');
 const text = fc.constantFrom('v=spf1 -all', 'v=spf1 mx -all');
-const headers = fc.dictionary(
-  fc.constantFrom('server', 'via', 'x-a'),
-  fc.constantFrom('one', 'two', 'three'),
-);
-const observed = fc.record(
-  {
-    records: fc
-      .tuple(fc.uniqueArray(address), fc.uniqueArray(text))
-      .map(([addresses, texts]) => [
-        ...addresses,
-        ...texts.map((txt) => ({ host: `www.${DOMAIN}`, class: 'IN', type: 'TXT', txt })),
-      ]),
-    headers,
-  },
-  { requiredKeys: [] },
-);
+const value = fc.constantFrom('one', 'two', 'three');
+const headers = fc.dictionary(fc.constantFrom('server', 'via', 'x-a'), value);
+const textRecord = text.map((txt) => ({ host: `www.${DOMAIN}`, class: 'IN', type: 'TXT', txt }));
+const textRecords = fc.uniqueArray(textRecord, { selector: ({ txt }) => txt });
+const records = fc.tuple(fc.uniqueArray(address), textRecords).map((lists) => lists.flat());
+const observed = fc.record({ records, headers }, { requiredKeys: [] });
 
 test('the timeline shows at every instant what the API says of it, however little of the history is loaded', async () => {
   let recorded = 0;
@@ -143,13 +127,9 @@ test('the timeline shows at every instant what the API says of it, however littl
 
 test('a change that was just recorded is shown once, the newest first, and what is present follows it', async () => {
   await service.database.pool.query('TRUNCATE domain, dns_record, header_change, change_feed');
-  const record = (at: number, records: string[], server: string) =>
-    createRecorder(service.database.pool).record([
-      observation({ domain: DOMAIN, at, records, headers: { server } }),
-    ]);
-  await record(900_000, ['192.0.2.1'], 'one');
+  await service.record({ at: 900_000, records: ['192.0.2.1'], headers: { server: 'one' } });
   const before = await loadHistory(500, 1);
-  await record(900_010, ['192.0.2.2'], 'two');
+  await service.record({ at: 900_010, records: ['192.0.2.2'], headers: { server: 'two' } });
   const now = await loadHistory(500, 1);
   const fresh = now.changes.filter(({ id }) => !before.changes.some((known) => known.id === id));
   const after = withRecorded(withRecorded(before, fresh.toReversed()), fresh);
@@ -157,23 +137,16 @@ test('a change that was just recorded is shown once, the newest first, and what 
   expect(after.changes[0]?.date).toBe(now.changes[0]?.date);
   expect(after.records.map(textOf)).toEqual(['192.0.2.2']);
   expect(after.headers.map(({ value }) => value)).toEqual(['two']);
-  expect(lanesOf(after, DOMAIN).map(({ bars }) => bars)).toEqual(
-    lanesOf(now, DOMAIN).map(({ bars }) => bars),
-  );
+  const barsOf = (history: LoadedHistory) => lanesOf(history, DOMAIN).map((lane) => lane.bars);
+  expect(barsOf(after)).toEqual(barsOf(now));
 });
 
-const bars = fc
-  .array(fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.nat(50), fc.option(fc.nat(20), { nil: null })))
-  .map((all) =>
-    all
-      .map(([value, from, length]) => ({
-        value,
-        from,
-        lastSeen: from,
-        to: length === null ? null : from + length + 1,
-      }))
-      .sort((one, other) => one.from - other.from),
-  );
+const bar = fc
+  .tuple(fc.constantFrom('a', 'b', 'c'), fc.nat(50), fc.option(fc.nat(20), { nil: null }))
+  .map(([name, from, length]) => {
+    return { value: name, from, lastSeen: from, to: length === null ? null : from + length + 1 };
+  });
+const bars = fc.array(bar).map((all) => all.toSorted((one, other) => one.from - other.from));
 const laneOf = (of: Lane['bars']): Lane => ({
   ...{ id: 'x', kind: 'records', name: 'A', owner: DOMAIN, bars: of },
   values: of.filter(({ value }, at) => of.findIndex((bar) => bar.value === value) === at),
@@ -184,14 +157,12 @@ test('the rows of a lane never have two bars in one place, and are as many as ba
     fc.property(bars, (all) => {
       const { count, rowOf } = compactRows(laneOf(all));
       const endOf = (to: number | null) => to ?? Number.POSITIVE_INFINITY;
-      for (const [one, bar] of all.entries()) {
-        for (const [other, next] of all.entries()) {
-          if (other <= one || rowOf[one] !== rowOf[other]) continue;
-          expect(endOf(bar.to)).toBeLessThanOrEqual(next.from);
-        }
+      for (const [one, { to }] of all.entries()) {
+        for (const [other, next] of all.entries())
+          if (other > one && rowOf[one] === rowOf[other]) expect(endOf(to)).toBeLessThanOrEqual(next.from);
       }
       const atOnce = all.map(
-        ({ from }) => all.filter((bar) => bar.from <= from && endOf(bar.to) > from).length,
+        ({ from }) => all.filter((each) => each.from <= from && endOf(each.to) > from).length,
       );
       expect(count).toBe(Math.max(1, ...atOnce));
     }),

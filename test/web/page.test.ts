@@ -4,21 +4,24 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { Browser, BrowserContext, BrowserContextOptions, Page, Route } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createRecorder } from '../../src/recorder/recorder.js';
 import { CHROMIUM, openPage, startBrowser, violationsIn, type WatchedPage } from '../support/browser.js';
 import { IS_LONG } from '../support/long-form.js';
-import { observation } from '../support/observations.js';
-import { startServiceForTest, startServiceWithSamples, type TestService } from '../support/service.js';
+import {
+  serviceOfFile,
+  startServiceForTest,
+  type TestServiceOptions,
+  withSamples,
+} from '../support/service.js';
 
 /** Each takes seconds of processor time. */
 const inLongForm = test.skipIf(!IS_LONG);
+const rowsOf = <Row>(rows: readonly Row[], at = 0) => (IS_LONG ? rows : rows.slice(at, at + 1));
 
-let service: TestService;
+const service = serviceOfFile({}, withSamples);
 
-beforeAll(async () => {
-  service = await startServiceWithSamples();
-});
-afterAll(() => service.stop());
+/** A service on the same database, until the test ends. */
+const startBeside = (options: TestServiceOptions) =>
+  startServiceForTest({ database: service.database, ...options });
 
 describe.skipIf(CHROMIUM === undefined)('the page', () => {
   let browser: Browser;
@@ -58,9 +61,7 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
     }));
   }
 
-  const record = (...parts: Parameters<typeof observation>) =>
-    createRecorder(service.database.pool).record([observation(...parts)]);
-
+  const latestState = (page: Page) => page.getByRole('region', { name: 'Latest state', exact: true });
   const search = async (page: Page, text: string) => page.getByRole('searchbox').fill(text);
 
   /** What is shown of an element, white space as one blank. */
@@ -82,33 +83,27 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
     ['v=spf1', 'Whose TXT records have v=spf1', 'example.com'],
     ['server: nginx/1.24', 'Whose header server has nginx/1.24', 'example.com'],
   ] as const;
-  test.each(IS_LONG ? searches : searches.slice(2, 3))(
-    'the page finds by what is typed: %s',
-    async (text, title, domain) => {
-      const page = await open('/');
-      await search(page, text);
-      await matches(page, title).getByRole('rowheader', { name: domain, exact: true }).first().waitFor();
-      expect(new URL(page.url()).searchParams.get('q')).toBe(text);
-    },
-  );
+  test.each(rowsOf(searches, 2))('the page finds by what is typed: %s', async (text, title, domain) => {
+    const page = await open('/');
+    await search(page, text);
+    await matches(page, title).getByRole('rowheader', { name: domain, exact: true }).first().waitFor();
+    expect(new URL(page.url()).searchParams.get('q')).toBe(text);
+  });
 
-  inLongForm(
-    'the page shows how much is known and since when, the latest changes, and where the APIs are',
-    async () => {
-      const page = await open('/');
-      const numbers = page.locator('.numbers');
-      await numbers.getByText('31').waitFor();
-      const counts = 'Domains 5 DNS records 31 HTTP headers 10 Changes and first sights 54 Since 2023-01-10';
-      expect(await textOf(numbers)).toBe(counts);
-      await page.locator('.feed > li').nth(6).waitFor();
-      const links = page.getByRole('navigation', { name: 'APIs and documents' });
-      expect(await links.innerText()).toContain('needs the internet');
-      for (const link of await links.getByRole('link').all()) {
-        const address = new URL((await link.getAttribute('href')) ?? '', service.url);
-        expect((await fetch(address, { headers: { accept: 'text/html' } })).status).toBe(200);
-      }
-    },
-  );
+  inLongForm('the page shows how much is known since when, the changes, and where the APIs are', async () => {
+    const page = await open('/');
+    const numbers = page.locator('.numbers');
+    await numbers.getByText('31').waitFor();
+    const counts = 'Domains 5 DNS records 31 HTTP headers 10 Changes and first sights 54 Since 2023-01-10';
+    expect(await textOf(numbers)).toBe(counts);
+    await page.locator('.feed > li').nth(6).waitFor();
+    const links = page.getByRole('navigation', { name: 'APIs and documents' });
+    expect(await links.innerText()).toContain('needs the internet');
+    for (const link of await links.getByRole('link').all()) {
+      const address = new URL((await link.getAttribute('href')) ?? '', service.url);
+      expect((await fetch(address, { headers: { accept: 'text/html' } })).status).toBe(200);
+    }
+  });
 
   test('the page names the feed of what it shows, also after a click', async () => {
     const page = await open('/');
@@ -157,10 +152,8 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
     const difference = page.getByRole('region', { name: /^From 2023-0[34].* to 2023-10/ });
     await difference.getByRole('row', { name: /^server/ }).waitFor();
     const spf = difference.getByRole('row', { name: /^TXT/ });
-    expect(await spf.getByRole('cell').allInnerTexts()).toEqual([
-      '"v=spf1 mx -all"',
-      '"v=spf1 mx include:_spf.example.net -all"',
-    ]);
+    const texts = ['"v=spf1 mx -all"', '"v=spf1 mx include:_spf.example.net -all"'];
+    expect(await spf.getByRole('cell').allInnerTexts()).toEqual(texts);
     expect(await spf.locator('ins').allInnerTexts()).toEqual(['include:_spf.example.net ']);
     expect(await spf.locator('del').count()).toBe(0);
     await page.goBack();
@@ -185,8 +178,8 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
   inLongForm('the page shows what a wrong clock has observed', async () => {
     const domain = 'clock.example';
     const at = Date.UTC(1500, 0) / 1000 - Date.UTC(2024, 0) / 1000;
-    await record({ domain, at, records: ['192.0.2.1'] });
-    await record({ domain, at: 1, records: ['192.0.2.2'] });
+    await service.record({ domain, at, records: ['192.0.2.1'] });
+    await service.record({ domain, at: 1, records: ['192.0.2.2'] });
     const page = await open(`/domains/${domain}?as=table`);
     await page.getByRole('row', { name: /192\.0\.2\.1 1500-01-01 00:00:00/ }).waitFor();
     await page.getByRole('button', { name: 'As a table' }).click();
@@ -198,7 +191,7 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
   inLongForm('the page folds a lane that rotates among many values, and opens it', async () => {
     const domain = 'rotating.example';
     for (let at = 0; at < 30; at += 1)
-      await record({ domain, at: at * 60, records: [`192.0.2.${at}`, `192.0.2.${at + 1}`] });
+      await service.record({ domain, at: at * 60, records: [`192.0.2.${at}`, `192.0.2.${at + 1}`] });
     const page = await open(`/domains/${domain}`);
     const lane = page.getByRole('button', { name: `A ${domain} 31`, exact: true });
     await expect.poll(() => lane.getAttribute('aria-expanded')).toBe('false');
@@ -217,11 +210,10 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
   inLongForm('the page finds the changes of a type among very many of others', async () => {
     const domain = 'minutes.example';
     const server = { host: domain, class: 'IN', type: 'NS', target: 'ns1.example' };
-    const observations = Array.from({ length: 6_000 }, (_, minute) =>
-      observation({ domain, at: minute * 60, records: [server, `10.0.${minute >> 8}.${minute & 255}`] }),
-    );
-    const recorder = createRecorder(service.database.pool);
-    while (observations.length > 0) await recorder.record(observations.splice(0, 500));
+    const looks = Array.from({ length: 6_000 }, (_, minute) => {
+      return { domain, at: minute * 60, records: [server, `10.0.${minute >> 8}.${minute & 255}`] };
+    });
+    while (looks.length > 0) await service.record(...looks.splice(0, 500));
     const page = await open(`/domains/${domain}`);
     await page.getByText(/^10,[01]00 of 12,000 changes loaded/).waitFor();
     await page.getByRole('button', { name: 'All types and headers' }).click();
@@ -264,39 +256,35 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
     ['a text', 'Changes', '"v=spf1 mx -all"', 'Whose TXT records have v=spf1 mx -all'],
     ['a value of a header', 'Latest state', 'nginx/1.24.0', 'Whose header server is nginx/1.24.0'],
   ] as const;
-  test.each(IS_LONG ? pivots : pivots.slice(0, 1))(
-    'on the page, %s leads to who else has it',
-    async (_what, region, value, title) => {
-      const page = await open('/domains/example.com');
-      const shown = page.getByRole('region', { name: region, exact: true });
-      await shown.getByRole('link', { name: value }).first().click();
-      await matches(page, title).getByRole('link', { name: 'example.com', exact: true }).first().click();
-      await page.getByRole('heading', { name: 'example.com' }).waitFor();
-    },
-  );
+  test.each(rowsOf(pivots))('on the page, %s leads to who else has it', async (_, region, value, title) => {
+    const page = await open('/domains/example.com');
+    const shown = page.getByRole('region', { name: region, exact: true });
+    await shown.getByRole('link', { name: value }).first().click();
+    await matches(page, title).getByRole('link', { name: 'example.com', exact: true }).first().click();
+    await page.getByRole('heading', { name: 'example.com' }).waitFor();
+  });
 
   test('the page shows what is recorded without a reload: in the latest changes, and at its domain', async () => {
     const domain = `live${Date.now()}.example`;
     const [start, own] = [await open('/'), await open(`/domains/${domain}`)];
     await own.getByRole('heading', { name: 'Nothing is recorded for this domain' }).waitFor();
     await Promise.all([start, own].map((page) => page.getByText('Updates automatically').waitFor()));
-    await record({ domain, at: 1, records: ['192.0.2.1'], headers: { server: 'one' } });
+    await service.record({ domain, at: 1, records: ['192.0.2.1'], headers: { server: 'one' } });
     await start.locator('.feed').getByRole('link', { name: domain }).first().waitFor();
-    const now = own.getByRole('region', { name: 'Latest state', exact: true });
+    const now = latestState(own);
     await now.getByText('192.0.2.1').waitFor();
-    await record({ domain, at: 2, records: ['192.0.2.2'], headers: { server: 'two' } });
+    await service.record({ domain, at: 2, records: ['192.0.2.2'], headers: { server: 'two' } });
     await now.getByText('192.0.2.2').waitFor();
     await now.getByText('two').waitFor();
     expect(await now.innerText()).not.toContain('192.0.2.1');
     expect(await own.locator('.changes .change').count()).toBe(5);
-    expect(await own.locator('.facts').innerText()).toContain(
-      '2 records, 1 header, 3 changes, 2 there when first observed',
-    );
+    const counts = '2 records, 1 header, 3 changes, 2 there when first observed';
+    expect(await own.locator('.facts').innerText()).toContain(counts);
   });
 
   test('the page tells what was there when first observed from what changed, what was not observed from what is not there, and since when nothing is known', async () => {
     const domain = `first${Date.now()}.example`;
-    await record({ domain, at: 1, records: ['192.0.2.1', '192.0.2.2'] });
+    await service.record({ domain, at: 1, records: ['192.0.2.1', '192.0.2.2'] });
     const [start, own] = [await open('/'), await open(`/domains/${domain}`)];
     const link = start.getByRole('link', { name: domain, exact: true });
     const told = start.locator('.feed > li').filter({ has: link });
@@ -308,11 +296,11 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
     expect(facts).toContain('Last change none since then');
     expect(facts).toContain('2 records, 0 headers, 0 changes, 2 there when first observed');
     await own.locator('.changes').getByText('First observed, with 2 records').waitFor();
-    await record({ domain, at: 2, headers: {} });
+    await service.record({ domain, at: 2, headers: {} });
     await own.reload();
     await own.getByText('None.').waitFor();
-    await record({ domain: `www.${domain}`, at: 1, records: ['192.0.2.1'] });
-    await record({ domain: `www.${domain}`, at: 2, headers: { server: domain } });
+    await service.record({ domain: `www.${domain}`, at: 1, records: ['192.0.2.1'] });
+    await service.record({ domain: `www.${domain}`, at: 2, headers: { server: domain } });
     await own.goto(`${service.url}/domains/www.${domain}`);
     await own.getByText(/0\schanges, 2 there when first observed/).waitFor();
     expect(await own.locator('.facts').innerText()).toMatch(/Last change\s+none since then/);
@@ -330,7 +318,7 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
     const { database } = short;
     const page = await open('/', undefined, short);
     await page.getByText('Nothing has changed yet.').waitFor();
-    await createRecorder(database.pool).record([observation({ at: 1, records: ['192.0.2.1'] })]);
+    await short.record({ at: 1, records: ['192.0.2.1'] });
     await database.pool.query('DELETE FROM change_feed WHERE number > (SELECT min(number) FROM change_feed)');
     await page.reload();
     await page.getByText('The page of a domain has all of its changes.').waitFor();
@@ -340,14 +328,14 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
   test('hostile values are inert on the page, and what is not visible of them is shown', async () => {
     const domain = 'hostile.example';
     const markup = '<img src=x onerror="document.title=1"><script>document.title=2</script>';
-    await record({
+    await service.record({
       domain,
       at: 1,
       headers: { 'x-markup': markup, 'x-direction': 'a\u202Eb\u2066c\u200B' },
       records: [{ host: domain, class: 'IN', type: 'TXT', txt: `</title><script>${'\u0007'}alert(1)//` }],
     });
     const page = await open(`/domains/${domain}`);
-    const now = page.getByRole('region', { name: 'Latest state', exact: true });
+    const now = latestState(page);
     await now.getByText(markup).waitFor();
     const text = await now.innerText();
     expect(text).toContain('aU+202EbU+2066cU+200B');
@@ -440,7 +428,7 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
     await expect.poll(() => page.locator('.loading, [aria-busy="true"]').count()).toBe(0);
   };
 
-  test.each(IS_LONG ? (['light', 'dark'] as const) : (['dark'] as const))(
+  test.each(rowsOf(['dark', 'light'] as const))(
     'the page has nothing that axe-core objects to, %s',
     async (colorScheme) => {
       const page = await open('/', { colorScheme });
@@ -454,40 +442,37 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
     },
   );
 
-  test.each(IS_LONG ? [360, 390] : [360])(
-    'the page fits on a screen %i pixels wide, where it is zoomed and moved by touch',
-    async (width) => {
-      const page = await open('/', { viewport: { width, height: 800 }, hasTouch: true, isMobile: true });
-      for (const view of IS_LONG ? VIEWS : SOME_VIEWS) {
-        await page.goto(service.url + view);
-        await settled(page);
-        expect(await page.evaluate('document.documentElement.scrollWidth'), view).toBe(width);
-      }
-      await page.goto(`${service.url}/domains/example.com`);
-      const picture = page.getByRole('img', { name: /record sets and headers/ });
-      await expect.poll(async () => (await picture.boundingBox())?.width ?? 0).toBeGreaterThan(100);
-      const { x = 0, y = 0, width: size = 0 } = (await picture.boundingBox()) ?? {};
-      const session = await page.context().newCDPSession(page);
-      const touch = (type: 'touchStart' | 'touchMove' | 'touchEnd', ...places: number[]) =>
-        session.send('Input.dispatchTouchEvent', {
-          type,
-          touchPoints: places.map((share, id) => ({ id, x: x + size * share, y: y + 40 })),
-        });
-      await touch('touchStart', 0.4, 0.6);
-      await touch('touchMove', 0.3, 0.7);
-      await touch('touchMove', 0.2, 0.8);
-      await touch('touchEnd');
-      await expect.poll(() => page.url()).toContain('zoom=');
-      const zoomed = page.url();
-      await touch('touchStart', 0.3);
-      await touch('touchMove', 0.5);
-      await touch('touchMove', 0.7);
-      await touch('touchEnd');
-      await expect.poll(() => page.url()).not.toBe(zoomed);
-      await page.touchscreen.tap(x + size / 2, y + 40);
-      await page.getByRole('heading', { name: /^At 2023/ }).waitFor();
-    },
-  );
+  test.each(rowsOf([360, 390]))('the page fits on %i pixels, zoomed and moved by touch', async (width) => {
+    const page = await open('/', { viewport: { width, height: 800 }, hasTouch: true, isMobile: true });
+    for (const view of IS_LONG ? VIEWS : SOME_VIEWS) {
+      await page.goto(service.url + view);
+      await settled(page);
+      expect(await page.evaluate('document.documentElement.scrollWidth'), view).toBe(width);
+    }
+    await page.goto(`${service.url}/domains/example.com`);
+    const picture = page.getByRole('img', { name: /record sets and headers/ });
+    await expect.poll(async () => (await picture.boundingBox())?.width ?? 0).toBeGreaterThan(100);
+    const { x = 0, y = 0, width: size = 0 } = (await picture.boundingBox()) ?? {};
+    const session = await page.context().newCDPSession(page);
+    const touch = (type: 'touchStart' | 'touchMove' | 'touchEnd', ...places: number[]) =>
+      session.send('Input.dispatchTouchEvent', {
+        type,
+        touchPoints: places.map((share, id) => ({ id, x: x + size * share, y: y + 40 })),
+      });
+    await touch('touchStart', 0.4, 0.6);
+    await touch('touchMove', 0.3, 0.7);
+    await touch('touchMove', 0.2, 0.8);
+    await touch('touchEnd');
+    await expect.poll(() => page.url()).toContain('zoom=');
+    const zoomed = page.url();
+    await touch('touchStart', 0.3);
+    await touch('touchMove', 0.5);
+    await touch('touchMove', 0.7);
+    await touch('touchEnd');
+    await expect.poll(() => page.url()).not.toBe(zoomed);
+    await page.touchscreen.tap(x + size / 2, y + 40);
+    await page.getByRole('heading', { name: /^At 2023/ }).waitFor();
+  });
 
   inLongForm('the page shows local times on demand', async () => {
     const page = await open('/domains/example.com', { timezoneId: 'Asia/Tokyo' });
@@ -504,16 +489,15 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
     const steps = ['observe example.com', 'watch add example.com --every 6h', 'import observations.ndjson'];
     expect(await page.locator('.steps code').allInnerTexts()).toEqual(steps.map((step) => `npx dms ${step}`));
     await page.getByText('Updates automatically').waitFor();
-    await createRecorder(empty.database.pool).record([observation({ at: 1, records: ['192.0.2.1'] })]);
+    await empty.record({ at: 1, records: ['192.0.2.1'] });
     await page.locator('.feed').getByText('First observed, with 1 record').waitFor();
     await page.locator('.numbers').waitFor();
   });
 
   test('the page asks for a token where the API wants one, and keeps it until the tab is closed', async () => {
-    const { database } = service;
-    const guarded = await startServiceForTest({ database, auth: { provider: undefined, required: 'all' } });
+    const guarded = await startBeside({ auth: { provider: undefined, required: 'all' } });
     const page = await open('/domains/example.com', undefined, guarded);
-    const state = page.getByRole('region', { name: 'Latest state', exact: true });
+    const state = latestState(page);
     await page.getByLabel('Access token').fill('dms_wrong');
     for (let attempt = 0; attempt < 2; attempt += 1) {
       await page.getByRole('button', { name: 'Use the token' }).click();
@@ -538,10 +522,9 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
   });
 
   inLongForm('the page shows a domain to those who may not search, without what is live', async () => {
-    const { database } = service;
-    const guarded = await startServiceForTest({ database, anonymousScopes: new Set() });
+    const guarded = await startBeside({ anonymousScopes: new Set() });
     const page = await open('/domains/example.com', undefined, guarded);
-    await page.getByRole('region', { name: 'Latest state' }).getByText('198.51.100.24').waitFor();
+    await latestState(page).getByText('198.51.100.24').waitFor();
     await page.getByText('Does not update now').waitFor();
     expect(await page.getByLabel('Access token').count()).toBe(0);
     withoutComplaints(/40[13]/);
@@ -591,7 +574,7 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
 
   inLongForm('the page misses nothing that is recorded while its stream is away', async () => {
     const domain = `away${Date.now()}.example`;
-    await record({ domain, at: 1, records: ['192.0.2.1'] });
+    await service.record({ domain, at: 1, records: ['192.0.2.1'] });
     const page = await open('/docs/');
     const abort = (route: Route) => {
       const isStream = route.request().headers()['accept']?.includes('event-stream') === true;
@@ -599,9 +582,9 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
     };
     await page.route('**/graphql', abort);
     await page.goto(`${service.url}/domains/${domain}`);
-    const state = page.getByRole('region', { name: 'Latest state', exact: true });
+    const state = latestState(page);
     await state.getByText('192.0.2.1').waitFor();
-    await record({ domain, at: 2, records: ['192.0.2.2'] });
+    await service.record({ domain, at: 2, records: ['192.0.2.2'] });
     await page.unroute('**/graphql', abort);
     await state.getByText('192.0.2.2').waitFor();
     withoutComplaints(/ERR_FAILED/);
@@ -629,8 +612,8 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
     ['?zoom=2001-01-01T00:00:00Z~2001-01-02T00:00:00Z', /^Latest state$/],
     ['?types=%00&headers=%ff&zoom=x', /^Latest state$/],
   ] as const;
-  test.each(IS_LONG ? addresses : addresses.slice(2, 3))(
-    'an address that someone wrote is understood, or said to be wrong: %s',
+  test.each(rowsOf(addresses, 2))(
+    'an address is understood, or said to be wrong: %s',
     async (view, title) => {
       const page = await open(`/domains/example.com${view}`);
       await page.getByRole('heading', { name: title }).waitFor();
@@ -639,23 +622,18 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
     },
   );
 
-  inLongForm(
-    'the page continues by itself when the rate limit is used up, and says so until then',
-    async () => {
-      const { database } = service;
-      const limited = await startServiceForTest({ database, rateLimits: { anonymous: 5, token: 5 } });
-      const page = await open('/domains/example.com', undefined, limited);
-      await page.getByText('The rate limit of this address is used up').waitFor();
-      withoutComplaints(/429/);
-    },
-  );
+  inLongForm('the page continues by itself when the rate limit is used up, and says so', async () => {
+    const limited = await startBeside({ rateLimits: { anonymous: 5, token: 5 } });
+    const page = await open('/domains/example.com', undefined, limited);
+    await page.getByText('The rate limit of this address is used up').waitFor();
+    withoutComplaints(/429/);
+  });
 
   inLongForm('the page works under a base path, and behind a proxy', async () => {
-    const { database } = service;
-    const based = await startServiceForTest({ database, basePath: '/a/dms', trustProxy: 1 });
+    const based = await startBeside({ basePath: '/a/dms', trustProxy: 1 });
     const page = await open('/?ip=198.51.100.24', undefined, based);
     await page.getByRole('link', { name: 'example.com', exact: true }).first().click();
-    await page.getByRole('region', { name: 'Latest state' }).getByText('198.51.100.24').waitFor();
+    await latestState(page).getByText('198.51.100.24').waitFor();
     expect(page.url()).toBe(`${based.url}/domains/example.com`);
     await page.reload();
     await page.getByRole('link', { name: 'Domain Metadata Service' }).click();
@@ -673,10 +651,7 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
     const startWith = (operations: object) => {
       const persistedOnly = join(folder, 'operations.json');
       writeFileSync(persistedOnly, JSON.stringify(operations));
-      return startServiceForTest({
-        database: service.database,
-        graphql: { maxFields: 250_000, introspection: true, persistedOnly },
-      });
+      return startBeside({ graphql: { maxFields: 250_000, introspection: true, persistedOnly } });
     };
     const own = new URL('../../dist/web/operations.json', import.meta.url);
 
@@ -686,7 +661,7 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
         const listed = await startWith(JSON.parse(readFileSync(own, 'utf8')));
         const page = await open('/?q=example.com', undefined, listed);
         await page.getByRole('link', { name: 'example.com', exact: true }).first().click();
-        await page.getByRole('region', { name: 'Latest state' }).getByText('198.51.100.24').waitFor();
+        await latestState(page).getByText('198.51.100.24').waitFor();
         await page.getByText('Updates automatically').waitFor();
         expect(await page.getByRole('link', { name: /GraphiQL|Sandbox/ }).count()).toBe(0);
       },
@@ -694,33 +669,31 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
 
     test('with PERSISTED_ONLY, the page is gone if its operations are not in the list: the start page has links only', async () => {
       const listed = await startWith({ a: 'query A { statistics { domains } }' });
-      const start = await fetch(listed.url);
+      const start = await listed.fetch('/');
       expect([start.status, await start.text()]).toEqual([200, expect.not.stringContaining('<script')]);
-      expect((await fetch(`${listed.url}/domains/example.com`)).status).toBe(404);
+      expect((await listed.fetch('/domains/example.com')).status).toBe(404);
     });
   });
 });
 
 test('the page is allowed to load files of its own host only, and no style or script within it', async () => {
   for (const path of ['/', '/domains/example.com']) {
-    const response = await fetch(service.url + path);
-    const policy = response.headers.get('content-security-policy') ?? '';
-    expect(policy).toContain(
-      "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
-    );
+    const policy = (await service.fetch(path)).headers.get('content-security-policy') ?? '';
+    for (const name of ['default-src', 'frame-ancestors', 'base-uri', 'form-action'])
+      expect(policy).toContain(`${name} 'none'`);
     expect(policy).toContain("script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'");
     expect(policy).not.toMatch(/unsafe|https?:|\*/);
   }
 });
 
 test('what the page loads has hashed names and is kept for a year; the first view has at most 150 kB of compressed script', async () => {
-  const page = await (await fetch(`${service.url}/domains/example.com`)).text();
+  const page = await (await service.fetch('/domains/example.com')).text();
   const names = [...page.matchAll(/="(\/assets\/web\/[^"]+)"/g)].map(([, address = '']) => address);
   expect(names.length).toBeGreaterThanOrEqual(3);
   const scripts = new Map<string, string>();
   const load = async (address: string) => {
     expect(address).toMatch(/-[\w-]{8}\.(?:js|css|svg)$/);
-    const response = await fetch(service.url + address);
+    const response = await service.fetch(address);
     expect(response.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
     const text = await response.text();
     if (!address.endsWith('.js') || scripts.has(address)) return;

@@ -26,12 +26,10 @@ test.each([
   expect(timestampOf(readTime(written))).toBe(time);
 });
 
-test.each(['', 'yesterday', '2024-13', '2024-02-30', '2024-03-01 25:00', '01.03.2024', '2024-3-1'])(
-  '%j is no time that a person may write',
-  (written) => {
-    expect(readTime(written)).toBeNaN();
-  },
-);
+test('other texts are no times that a person may write', () => {
+  const others = ['', 'yesterday', '2024-13', '2024-02-30', '2024-03-01 25:00', '01.03.2024', '2024-3-1'];
+  for (const written of others) expect(readTime(written), written).toBeNaN();
+});
 
 test('times of wrong clocks are shown, and are no times to choose', () => {
   for (const [time, shown] of [

@@ -35,9 +35,8 @@ test('Get domain needs no token', async () => {
 
 test('a domain without records and headers has empty lists and no changes', async () => {
   const times = '"created":"2024-03-01T10:20:30.123456Z","lastUpdate":"2024-03-01T10:20:30.123456Z"';
-  expect((await get('empty.example')).text).toBe(
-    `{"domain":"empty.example",${times},"dnsRecords":[],"httpHeaders":[]}`,
-  );
+  const body = `{"domain":"empty.example",${times},"dnsRecords":[],"httpHeaders":[]}`;
+  expect((await get('empty.example')).text).toBe(body);
   expect((await get('empty.example/details')).text).toBe(
     `{"domain":"empty.example","unicodeName":"empty.example","registrableDomain":"empty.example",${times},"lastChange":"2024-03-01T10:20:30.123456Z","dnsRecordCount":0,"httpHeaderCount":0,"changeCount":0}`,
   );

@@ -56,9 +56,8 @@ test('a kept response (CACHE_MB) is sent by one statement, which reads no histor
   expect(answer.text).toContain('größer 😀');
   expect(answer.length).toBe(String(Buffer.byteLength(answer.text)));
   for (const _time of [1, 2, 3, 4]) expect((await get(keeping, 'a.example')).answer).toEqual(answer);
-  expect(await statementsOf(() => get(keeping, 'a.example'))).toEqual([
-    expect.not.stringMatching(/dns_record|header_change/),
-  ]);
+  const statement = expect.not.stringMatching(/dns_record|header_change/);
+  expect(await statementsOf(() => get(keeping, 'a.example'))).toEqual([statement]);
 });
 
 test('no response is kept with CACHE_MB=0', async () => {

@@ -91,11 +91,9 @@ test.each([
   expect(headers.get('vary')).toBe('Accept, Accept-Encoding, Authorization');
 });
 
-const PROTECTED = [
-  ['/dns', 'dns:read'],
-  ['/details', 'details:read'],
-  ['/headers', 'headers:read'],
-] as const;
+const PROTECTED = (['dns', 'details', 'headers'] as const).map(
+  (list) => [`/${list}`, `${list}:read`] as const,
+);
 
 test.each(PROTECTED)('%s without a token is 401, whatever the domain is', async (path) => {
   for (const name of ['example.com', 'example.net', '%zz']) {
@@ -154,9 +152,8 @@ test('what fails inside is 500 INTERNAL without a word of it, and is logged unde
   const { text } = await service.rest('/domain/broken.example', { 'x-request-id': 'broken-1' });
   const detail = "Internal error. It is in the server's log.";
   expect(text).toBe(problem(500, 'Internal Server Error', 'INTERNAL', detail));
-  expect(service.logged).toContainEqual(
-    expect.objectContaining({ level: 'error', requestId: 'broken-1', msg: 'request failed' }),
-  );
+  const line = { level: 'error', requestId: 'broken-1', msg: 'request failed' };
+  expect(service.logged).toContainEqual(expect.objectContaining(line));
 });
 
 test('503 UNAVAILABLE with Retry-After while the database is unavailable', async () => {

@@ -17,11 +17,8 @@ const service = serviceOfFile({ trustProxy: 1 }, ({ record }) =>
     { at: 3, records: [], types: ['A'], headers: { 'x-new': 'n'.repeat(500) } },
   ),
 );
-const closed = serviceOfFile(() => ({
-  database: service.database,
-  basePath: '/a/dms',
-  auth: { provider: undefined, required: 'all' },
-}));
+const auth = { provider: undefined, required: 'all' } as const;
+const closed = serviceOfFile(() => ({ database: service.database, basePath: '/a/dms', auth }));
 
 const get = (path: string, headers: Record<string, string> = {}, from = service) => from.rest(path, headers);
 
@@ -31,9 +28,7 @@ interface Item {
   readonly content_html: string;
 }
 
-async function itemsOf(path: string): Promise<readonly Item[]> {
-  return (await get(path)).body.items;
-}
+const itemsOf = async (path: string): Promise<readonly Item[]> => (await get(path)).body.items;
 
 function basic(password: string, user = 'reader'): Record<string, string> {
   return { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` };
@@ -44,9 +39,8 @@ describe.each([
   ['/domain/example.com/changes', '/domains/example.com'],
 ])('the feeds of %s', (path, page) => {
   test(`${path}.atom is what an XML parser and a reader understand, with all that RFC 4287 requires`, async () => {
-    const dates: string[] = (await get(`${path}?order=NEWEST_FIRST`)).body.changes.map(
-      ({ date }: { date: string }) => date,
-    );
+    const { changes }: { changes: { date: string }[] } = (await get(`${path}?order=NEWEST_FIRST`)).body;
+    const dates = changes.map(({ date }) => date);
     const { fields, text } = await get(`${path}.atom`);
     expect(fields.get('content-type')).toBe('application/atom+xml; charset=utf-8');
     expect(xmlFault(text)).toBeNull();
@@ -192,9 +186,7 @@ test('an XML parser reads any text as it was, in elements and attributes, but fo
   const anyText = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map((unit) => String.fromCharCode(unit)) }),
-    fc.string({
-      unit: fc.constantFrom('&', '<', '>', '"', "'", ']', '\t', '\n', '\r', '\0', '\u{b}', '\ufffe'),
-    }),
+    fc.string({ unit: fc.constantFrom(...'&<>"\']\t\n\r\0\u{b}\ufffe') }),
   );
   fc.assert(
     fc.property(anyText, (text) => {

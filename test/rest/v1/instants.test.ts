@@ -21,17 +21,15 @@ let headers: Record<string, string>;
 const service = serviceOfFile({ role: 'api' }, async ({ database, createToken }) => {
   headers = bearer(await createToken());
   const recorder = createRecorder(database.pool);
+  const lineOf = (domain: string, line: object) => parseDmsLine(JSON.stringify({ domain, ...line }), NOW);
   const record = (domain: string, count: number) =>
-    recorder.record(
-      OBSERVATIONS.slice(0, count).map((line) => parseDmsLine(JSON.stringify({ domain, ...line }), NOW)),
-    );
+    recorder.record(OBSERVATIONS.slice(0, count).map((line) => lineOf(domain, line)));
   await record('all.example', OBSERVATIONS.length);
   await record('large.example', OBSERVATIONS.length);
   for (let count = 1; count <= OBSERVATIONS.length; count += 1) await record(`first${count}.example`, count);
   // Read page by page, as a history of that size is.
-  await database.pool.query(
-    "UPDATE domain SET record_octets = 100000, header_octets = 100000 WHERE name = 'large.example'",
-  );
+  const sizes = 'record_octets = 100000, header_octets = 100000';
+  await database.pool.query(`UPDATE domain SET ${sizes} WHERE name = 'large.example'`);
 });
 
 function a(number: number) {
@@ -43,9 +41,7 @@ const OPERATIONS = ['', '/dns', '/details', '/headers'];
 const get = (path: string) => service.rest(`/domain/${path}`, headers);
 
 /** Names differ: all else must not. */
-function withoutNames(body: string): string {
-  return body.replaceAll(/\b(?:all|large|first\d)\.example/g, 'a.example');
-}
+const withoutNames = (body: string) => body.replaceAll(/\b(?:all|large|first\d)\.example/g, 'a.example');
 
 /** The time of each observation, and a microsecond before the next one, or long after the last. */
 const INSTANTS = OBSERVATIONS.flatMap(({ observedAt }, index) => {
@@ -74,9 +70,8 @@ test.each([
   ['with a + that is not escaped', '2024-03-03T05:30:00+05:30'],
   ['in lower case, with digits after the sixth', '2024-03-03t00:00:00.0000009z'],
 ])('the time of ?at= may be written %s', async (_form, at) => {
-  expect((await get(`all.example?at=${at}`)).text).toBe(
-    (await get('all.example?at=2024-03-03T00:00:00Z')).text,
-  );
+  const { text } = await get('all.example?at=2024-03-03T00:00:00Z');
+  expect((await get(`all.example?at=${at}`)).text).toBe(text);
 });
 
 test.each([

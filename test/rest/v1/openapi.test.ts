@@ -16,7 +16,6 @@ import {
 import { MOST_OF_PAGE } from '../../../src/model/cursor.js';
 import { openApiDocument } from '../../../src/rest/v1/openapi/document.js';
 import { ROUTES } from '../../../src/rest/v1/routes.js';
-
 import { violationsOf } from '../../support/documented.js';
 import { askRaw, responseOf } from '../../support/documented-fetch.js';
 import { EVERY_BODY } from '../../support/every-record-type.js';
@@ -52,7 +51,6 @@ interface Schema {
 }
 
 interface Document {
-  readonly servers: readonly { readonly url: string }[];
   readonly paths: Readonly<Record<string, { readonly get: Operation }>>;
   readonly components: {
     readonly parameters: Readonly<Record<string, Parameter>>;
@@ -83,9 +81,7 @@ const operations = () => Object.values(document.paths).map(({ get }) => get);
 const run = promisify(execFile);
 
 /** Whether an operation needs no token where ANONYMOUS_SCOPES is not set. */
-function isOpenByDefault(scope: string | null): boolean {
-  return scope === null || scope === 'search:read';
-}
+const isOpenByDefault = (scope: string | null) => scope === null || scope === 'search:read';
 
 test('the OpenAPI document has every operation of the table under its path, with its maturity, scope and parameters, and 304 where it has validators', () => {
   const told = Object.entries(document.paths).map(([path, { get }]) => [path, get] as const);

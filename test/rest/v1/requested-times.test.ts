@@ -23,9 +23,8 @@ const service = serviceOfFile({ role: 'api' }, async ({ database, createToken })
       httpHeaders: { server: 'nginx', via: String(at) },
     })),
   );
-  await createRecorder(database.pool).record(
-    lines.map((line) => parseDmsLine(JSON.stringify(line), started)),
-  );
+  const observations = lines.map((line) => parseDmsLine(JSON.stringify(line), started));
+  await createRecorder(database.pool).record(observations);
 });
 
 /** @param path After `/api/v1`, or with it, as links have it. */

@@ -2,22 +2,18 @@ import fc from 'fast-check';
 import pg from 'pg';
 import { expect, test, vi } from 'vitest';
 import { readSettings } from '../../../src/config/env.js';
-import { parseDmsLine } from '../../../src/importers/dms.js';
 import { LATEST_INSTANT } from '../../../src/model/instant.js';
 import { forget } from '../../../src/recorder/forget.js';
 import { createRecorder } from '../../../src/recorder/recorder.js';
 import { graphqlRequest } from '../../support/ask.js';
 
+import { observation } from '../../support/observations.js';
 import { bearer, serviceOfFile } from '../../support/service.js';
 
 /** Tue, 14 Nov 2023 22:13:20 GMT, in microseconds. */
 const RECORDED = 1_700_000_000_000_000n;
 const NAME = 'example.com';
-const LINE = JSON.stringify({
-  domain: NAME,
-  observedAt: '2024-03-01T10:20:30Z',
-  httpHeaders: { server: 'a' },
-});
+const LOOK = observation({ domain: NAME, at: 1, headers: { server: 'a' } });
 
 let authorization: Record<string, string>;
 
@@ -36,9 +32,7 @@ async function setState(recordedAt: bigint, version: bigint = recordedAt): Promi
 const get = (headers: Record<string, string> = {}, operation = '') =>
   service.fetch(`/api/v1/domain/${NAME}${operation}`, { headers });
 
-async function tagOf(operation = ''): Promise<string> {
-  return (await get(authorization, operation)).headers.get('etag') ?? '';
-}
+const tagOf = async (operation = '') => (await get(authorization, operation)).headers.get('etag') ?? '';
 
 const OPERATIONS = ['', '/dns', '/details', '/headers'];
 
@@ -49,9 +43,8 @@ test.each([
   '/diff?from=2024-01-02&to=2024-01-01',
 ])('what is not valid is no state that a client may have: 400 and not 304 for %s', async (operation) => {
   await setState(RECORDED);
-  const etag = await tagOf(
-    operation.replace(/\?.*/, operation.startsWith('/diff') ? '?from=2024-01-01&to=2024-01-02' : ''),
-  );
+  const query = operation.startsWith('/diff') ? '?from=2024-01-01&to=2024-01-02' : '';
+  const etag = await tagOf(operation.replace(/\?.*/, query));
   for (const condition of [{ 'if-none-match': '*' }, { 'if-none-match': etag }]) {
     expect((await get({ ...authorization, ...condition }, operation)).status).toBe(400);
   }
@@ -80,11 +73,8 @@ test.each([
   [200, 'the tag without its quotation marks', (tag: string) => tag.replaceAll('"', '')],
 ])('%i for If-None-Match with %s, whatever If-Modified-Since is', async (status, _what, write) => {
   await setState(RECORDED);
-  const response = await get({
-    'if-none-match': write(await tagOf()),
-    'if-modified-since': 'Sat, 01 Jan 2050 00:00:00 GMT',
-  });
-  expect(response.status).toBe(status);
+  const later = { 'if-modified-since': 'Sat, 01 Jan 2050 00:00:00 GMT' };
+  expect((await get({ 'if-none-match': write(await tagOf()), ...later })).status).toBe(status);
 });
 
 test.each(OPERATIONS)('/domain/{domain}%s is revalidated by a tag of its own', async (operation) => {
@@ -148,7 +138,7 @@ test('a recording is never hidden by a date given before it, and recordedAt neve
           const before = await recordedAt();
           clock(recording);
           observedAt += 1n;
-          await createRecorder(pool).record([{ ...parseDmsLine(LINE, LATEST_INSTANT), observedAt }]);
+          await createRecorder(pool).record([{ ...LOOK, observedAt }]);
           expect(await recordedAt()).toBeGreaterThanOrEqual(before ?? LATEST_INSTANT);
           clock(responding);
           expect((await get({ 'if-modified-since': lastModified })).status).toBe(200);
@@ -171,14 +161,7 @@ test('Last-Modified is never later than the answer (RFC 9110, section 8.8.2.1)',
 
 const CONDITIONS = [{ 'accept-encoding': 'identity' }, { 'accept-encoding': 'br' }, { 'if-none-match': '*' }];
 /** A coding is chosen when there is a body. */
-const NOT_OF_HEAD = [
-  'date',
-  'connection',
-  'keep-alive',
-  'ratelimit',
-  'transfer-encoding',
-  'content-encoding',
-];
+const NOT_OF_HEAD = 'date connection keep-alive ratelimit transfer-encoding content-encoding'.split(' ');
 
 test.each(CONDITIONS)('HEAD has the fields of GET, and no body (RFC 9110, 9.3.2): %j', async (sent) => {
   await setState(RECORDED);
@@ -219,7 +202,7 @@ test('a domain that is forgotten and recorded again has a tag that it never had'
   const tags = new Set<string>();
   for (let time = 0; time < 3; time += 1) {
     await forget(service.database, [NAME]);
-    await service.record({ domain: NAME, at: 1, headers: { server: 'a' } });
+    await createRecorder(service.database.pool).record([LOOK]);
     tags.add(await tagOf());
   }
   expect(tags.size).toBe(3);

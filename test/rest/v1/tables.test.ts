@@ -84,13 +84,7 @@ const EXPORTED = [
   ['/search/http-headers?name=server&contains=nginx', /^[^,]*,HTTP,server,,,"?[^,]*nginx/],
 ] as const;
 
-const TIMES = [
-  '2023-01-10T08:00:00Z',
-  '2023-09-10',
-  '2024-01-01T00:00:15Z',
-  '2024-01-01T00:00:35Z',
-  undefined,
-];
+const TIMES = ['2023-01-10T08:00:00Z', '2023-09-10', '2024-01-01T00:00:15Z', undefined];
 
 test.each(TIMES)('a search at %s has the rows of dms export --format csv, also on a cluster', async (at) => {
   const options = at === undefined ? [] : ['--at', at];
@@ -191,9 +185,8 @@ test('changes of a domain are revalidated in each media type by a tag of its own
   const tags = await Promise.all(types.map(async (type) => (await get(path, type)).fields.get('etag') ?? ''));
   expect(new Set(tags).size).toBe(3);
   for (const [at, type] of types.entries()) {
-    const statuses = await Promise.all(
-      tags.map(async (tag) => (await get(path, type, { 'if-none-match': tag })).status),
-    );
+    const ask = async (tag: string) => (await get(path, type, { 'if-none-match': tag })).status;
+    const statuses = await Promise.all(tags.map(ask));
     expect(statuses).toEqual(types.map((_, other) => (other === at ? 304 : 200)));
   }
 });
