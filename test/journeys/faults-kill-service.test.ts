@@ -6,7 +6,7 @@ import { killOwner } from '../support/data-directory.js';
 import { createTestHome, TEST_SERVER, type TestHome } from '../support/database.js';
 import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
 import { repeats, say } from '../support/long-form.js';
-import { REJECTING_PORT, startHttpServer, type WebServer } from '../support/web-server.js';
+import { settingsToObserve, startHttpServer, type WebServer } from '../support/web-server.js';
 import { changingDomains, randomNumbers } from './changing-domains.js';
 import { runDms, startDms } from './dms-command.js';
 import { answersIn, differences, type Serving, serve } from './serving.js';
@@ -47,10 +47,7 @@ beforeAll(async () => {
   });
   environment = {
     ...home.environment,
-    DNS_SERVERS: `127.0.0.1:${dns.port}`,
-    OBSERVE_PRIVATE: 'allow',
-    OBSERVE_HTTPS_PORT: String(REJECTING_PORT),
-    OBSERVE_HTTP_PORT: String(site.port),
+    ...settingsToObserve(dns.port, site.port),
     OBSERVE_CONCURRENCY: '20',
     OBSERVE_CONNECTIONS_PER_ADDRESS: '1000',
     OBSERVE_QUESTIONS_PER_RESOLVER: '50',

@@ -5,17 +5,10 @@ import { askRest } from '../support/ask.js';
 import { openEvents } from '../support/events.js';
 import { NOW, observation } from '../support/observations.js';
 import { startTestService, type TestService } from '../support/service.js';
-
-interface Item {
-  readonly domain: string;
-  readonly kind: string;
-  readonly routine: string | null;
-  readonly name?: string;
-  readonly data?: { readonly type: string };
-}
+import { allChanges, type ChangeItem } from './instants.js';
 
 let service: TestService;
-let all: readonly Item[];
+let all: readonly ChangeItem[];
 
 const mailAt = (target: string) => ({ host: 'example.com', class: 'IN', type: 'MX', pri: 10, target });
 
@@ -36,22 +29,13 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-async function changesAt(path: string, query: string, first = 500): Promise<Item[]> {
-  const found: Item[] = [];
-  for (let after = ''; ; ) {
-    const parameters = [`first=${first}`, query, after].filter(Boolean).join('&');
-    const { body, fields } = await askRest(service, `/${path}?${parameters}`);
-    const { changes, next }: { changes: Item[]; next: string | null } = body;
-    found.push(...changes);
-    const hasNext = changes.length > 0 || (fields.get('link') ?? '').includes('next');
-    if (next === null || !hasNext) return found;
-    after = `after=${next}`;
-  }
+function changesAt(path: string, query: string, first = 500) {
+  return allChanges(service.url, path, [['first', String(first)], ...new URLSearchParams(query)]);
 }
 
-const isMx = ({ data }: Item) => data?.type === 'MX';
+const isMx = ({ data }: ChangeItem) => data?.type === 'MX';
 
-test.each<[query: string, isWanted: (item: Item) => boolean]>([
+test.each<[query: string, isWanted: (item: ChangeItem) => boolean]>([
   ['notable=true', ({ routine }) => routine === null],
   ['notable=false', ({ routine }) => routine !== null],
   ['types=MX', isMx],
@@ -94,7 +78,7 @@ test('the feed with watched=true needs the scope watch:read, too', async () => {
   expect(status).toBe(401);
 });
 
-test.each<[query: string, isWanted: (item: Item) => boolean]>([
+test.each<[query: string, isWanted: (item: ChangeItem) => boolean]>([
   ['notable=true', ({ routine }) => routine === null],
   ['notable=false&types=A', ({ routine, data }) => routine !== null && data?.type === 'A'],
 ])('the changes of a domain with %s are those, on pages of any length', async (query, isWanted) => {

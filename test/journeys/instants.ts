@@ -55,7 +55,7 @@ async function expectPair(url: string, { domain, timed, from, to, message }: Pai
   const [then, diff, changes] = await Promise.all([
     answersOf(url, [domain], `?at=${times.from}`),
     answersOf(url, [domain], `/diff?from=${times.from}&to=${times.to}`),
-    allChanges(url, domain, { from: [times.from], to: [times.to], first: ['100'] }),
+    allChanges(url, `domain/${domain}/changes`, Object.entries({ ...times, first: '100' })),
   ]);
   const expected = bodies({ histories: before }).get(domain);
   const answer = then.get(domain) ?? '';
@@ -91,31 +91,33 @@ function apply(state: Map<string, string>, { kind, data, name = '', new: value }
   else state.set(key, value ?? '');
 }
 
-interface ChangeItem {
+export interface ChangeItem {
   readonly id: string;
+  readonly domain: string;
   readonly kind: string;
-  readonly data?: object;
+  readonly routine: string | null;
+  readonly data?: { readonly type: string };
   readonly rdata?: string;
   readonly name?: string;
   readonly new?: string | null;
 }
 
-export type Query = Readonly<Record<string, readonly string[]>>;
+/** Parameters of a request, of which some may be there several times. */
+export type Query = [name: string, value: string][];
 
-/** The changes of all pages; a domain that is not known has none. @throws unless there are answers. */
-export async function allChanges(url: string, domain: string, query: Query): Promise<ChangeItem[]> {
+/** The changes of all pages; a domain that is not known has none. @param path After `/api/v1/`. @throws unless there are answers. */
+export async function allChanges(url: string, path: string, query: Query): Promise<ChangeItem[]> {
   const found: ChangeItem[] = [];
-  const pairs = Object.entries(query).flatMap(([name, values]) =>
-    values.map((value): [string, string] => [name, value]),
-  );
-  for (let after: [string, string][] = []; ; ) {
-    const parameters = new URLSearchParams([...pairs, ...after]);
-    const answer = await fetch(`${url}/api/v1/domain/${domain}/changes?${parameters}`);
+  const first = Number(query.find(([name]) => name === 'first')?.[1] ?? 100);
+  for (let after: Query = []; ; ) {
+    const answer = await fetch(`${url}/api/v1/${path}?${new URLSearchParams([...query, ...after])}`);
     expect(answer.status).toBe(200);
     const { changes, next }: { changes: ChangeItem[]; next: string | null } = JSON.parse(await answer.text());
-    expect(changes.length).toBeLessThanOrEqual(Number(query['first']));
+    expect(changes.length).toBeLessThanOrEqual(first);
     found.push(...changes);
-    if (next === null) return found;
+    // The feed has a cursor after its end, too.
+    const isMore = changes.length > 0 || answer.headers.get('link')?.includes('next') === true;
+    if (next === null || !isMore) return found;
     after = [['after', next]];
   }
 }

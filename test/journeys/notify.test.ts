@@ -45,10 +45,7 @@ const BATCH = 20;
 type Fault = 'fails' | 'hangs' | 'is busy' | 'is gone' | 'is slow';
 
 /** Which messages meet a fault: the one after so many that were taken at once, each time; one kind after the other. */
-interface Faults {
-  readonly every: number;
-  readonly kinds: readonly Fault[];
-}
+type Faults = Readonly<{ every: number; kinds: readonly Fault[] }>;
 
 /** In milliseconds: how long a slow receiver takes. The sender waits for ten seconds. */
 const SLOW = 2_000;
@@ -104,12 +101,8 @@ class Inbox {
   }
 }
 
-interface FaultyReceiver {
-  readonly inbox: Inbox;
-  /** Where its messages go to, or what sends its mail. */
-  readonly url: string;
-  close(): Promise<unknown>;
-}
+/** @property url Where its messages go to, or what sends its mail. */
+type FaultyReceiver = Awaited<ReturnType<typeof startFaultyReceiver>>;
 
 const RESPONSES: Readonly<Record<Fault, (response: ServerResponse) => void>> = {
   fails: (response) => response.writeHead(500).end(),
@@ -120,7 +113,7 @@ const RESPONSES: Readonly<Record<Fault, (response: ServerResponse) => void>> = {
 };
 
 /** Starts a receiver of webhooks; `told` has the ids of changes. @param secret of the signatures, once it is known. */
-async function startFaultyReceiver(faults: Faults, secret: () => string): Promise<FaultyReceiver> {
+async function startFaultyReceiver(faults: Faults, secret: () => string) {
   const inbox = new Inbox(faults);
   const receiver = await startReceiver((response) => {
     const message = receiver.received.pop();
@@ -180,11 +173,6 @@ interface FeedItem {
   readonly routine: string | null;
   readonly data: { readonly type: string };
   readonly rdata: string;
-}
-
-interface Page {
-  readonly changes: readonly FeedItem[];
-  readonly next: string;
 }
 
 interface Told {
@@ -318,24 +306,24 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('notifications', (
     return count;
   }
 
-  const isToldTo = (receiver: FaultyReceiver, count: number) => receiver.inbox.told.length >= count;
-
   /** Waits until something is so. @throws Error after the longest time for the whole. */
-  async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
-    while (!(await isSo())) {
-      if (performance.now() > deadline) {
-        const told = notifications.map(({ name, receiver }) => `${name} ${receiver.inbox.told.length}`);
-        throw new Error(`${what}: not in time; told: ${told.join(', ')}`);
-      }
-      await pause(10);
-    }
+  function until(message: string, isSo: () => boolean | Promise<boolean>) {
+    const timeout = deadline - performance.now();
+    return expect.poll(isSo, { timeout, interval: 10, message }).toBe(true);
   }
+
+  const untilTold = ({ name, receiver: { inbox } }: Told, count: number) =>
+    until(`${name} has told ${count} changes`, () => inbox.told.length >= count);
+
   async function feed(): Promise<readonly FeedItem[]> {
     const { ask } = createAsking(database);
     const items: FeedItem[] = [];
     for (let next: string | null | undefined; ; ) {
       const parameters = { first: '500', ...(next && { after: next }) };
-      const page: Page = await ask({ operation: 'getChanges', parameters });
+      const page: { changes: readonly FeedItem[]; next: string } = await ask({
+        operation: 'getChanges',
+        parameters,
+      });
       items.push(...page.changes.filter(({ routine }) => routine === null));
       if (page.next === next || page.changes.length === 0) return items;
       next = page.next;
@@ -356,7 +344,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('notifications', (
       moments.sort((one, other) => one - other);
       const lostAt = Math.floor(random() * moments.length);
       for (const [place, moment] of moments.entries()) {
-        await until(`${moment} changes are told`, () => isToldTo(first.receiver, moment));
+        await untilTold(first, moment);
         if (place === lostAt) {
           // The end of its lease is awaited: that takes too long for the short form.
           if (IS_LONG) await kill('one');
@@ -371,13 +359,13 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('notifications', (
         startSenders();
       }
       await Promise.all(recording);
-      say(`all recorded after ${Math.round((performance.now() - deadline + LONGEST) / SECOND)} s`);
+      const secondsSince = () => Math.round((performance.now() - deadline + LONGEST) / SECOND);
+      say(`all recorded after ${secondsSince()} s`);
       const items = await feed();
       expect(items).toHaveLength(CHANGES);
-      for (const { name, receiver, tells } of notifications) {
-        const { length } = items.filter(tells);
-        await until(`${name} has told all`, () => isToldTo(receiver, length));
-        say(`${name}: all told after ${Math.round((performance.now() - deadline + LONGEST) / SECOND)} s`);
+      for (const each of notifications) {
+        await untilTold(each, items.filter(each.tells).length);
+        say(`${each.name}: all told after ${secondsSince()} s`);
       }
       await until('nothing is kept', async () => {
         const rows = await database.prisma.notification.findMany();

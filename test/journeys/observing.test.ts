@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
 import { HAS_DEBIAN_SERVERS, startDebianServers } from '../support/debian-servers.js';
 import { startDnsServer } from '../support/dns-server.js';
-import { REJECTING_PORT, startHttpServer } from '../support/web-server.js';
+import { settingsToObserve, startHttpServer } from '../support/web-server.js';
 import { runDms } from './dms-command.js';
 import { answersIn } from './serving.js';
 
@@ -130,11 +130,8 @@ afterAll(() => database.close());
 async function observe(domain: string, dnsPort: number, sitePort: number, types: string): Promise<void> {
   const { code, stderr } = await runDms(['observe', domain], {
     ...database.environment,
-    DNS_SERVERS: `127.0.0.1:${dnsPort}`,
+    ...settingsToObserve(dnsPort, sitePort),
     OBSERVE_DNS_TYPES: types,
-    OBSERVE_PRIVATE: 'allow',
-    OBSERVE_HTTPS_PORT: String(REJECTING_PORT),
-    OBSERVE_HTTP_PORT: String(sitePort),
   });
   expect([code, stderr]).toEqual([0, '']);
 }

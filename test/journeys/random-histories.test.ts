@@ -12,7 +12,6 @@ import { askGraphql } from '../support/ask.js';
 import { openTestDatabase, TEST_SERVER, type TestDatabase } from '../support/database.js';
 import { repeats } from '../support/long-form.js';
 import { NOW } from '../support/observations.js';
-
 import { allChanges, expectInstants, type Query, type TimedLine } from './instants.js';
 import { headerLine, type ObservationLine, observationLine, typeLine } from './random-observations.js';
 import { answersOf, differences, type LocalServing, serveLocally } from './serving.js';
@@ -117,12 +116,14 @@ const changesQuestion = fc.record({
 
 type ChangesQuestion = typeof changesQuestion extends fc.Arbitrary<infer Question> ? Question : never;
 
+const isGiven = (pair: [string, string | null]): pair is [string, string] => pair[1] !== null;
+
 function asQuery({ first, order, kinds, ends }: ChangesQuestion, times: readonly Instant[]) {
   const [from = null, to = null] = ends
     .map((place) => (place === null ? null : formatInstant(times[place % times.length] ?? 0n)))
     .sort((one, other) => (one === null || other === null ? 0 : one < other ? -1 : 1));
-  const interval = { ...(from !== null && { from: [from] }), ...(to !== null && { to: [to] }) };
-  const query: Query = { first: [String(first)], order: [order], kinds, ...interval };
+  const query: Query = Object.entries({ first: String(first), order, from, to }).filter(isGiven);
+  query.push(...kinds.map((kind): [string, string] => ['kinds', kind]));
   const select = (items: readonly { kind: string; date: string }[]) => {
     const isIn = (date: string) => (from === null || date > from) && (to === null || date <= to);
     const selected = items.filter(({ kind, date }) => kinds.includes(kind) && isIn(date));
@@ -143,7 +144,7 @@ test('the changes of any observations are those of a plain replay with when each
       expect(await lastSightsOf(domain)).toEqual(lastSightsIn(history, items));
       for (const question of asked) {
         const { query, select } = asQuery(question, times);
-        const found = await allChanges(serving.url, domain, query);
+        const found = await allChanges(serving.url, `domain/${domain}/changes`, query);
         expect(new Set(found.map(({ id }) => id)).size).toBe(found.length);
         expect(found.map(({ id: _id, rdata: _rdata, ...item }) => item)).toEqual(select(items));
       }
@@ -194,7 +195,7 @@ async function everythingOf(domain: string): Promise<object> {
     parts { name firstObserved lastObserved }
     dnsRecords { ... on DnsRecordEntry { host type data firstSeen removed lastSeen } }
     httpHeaders { name present lastSeen history { event date new old } } } }`;
-  const changes = await allChanges(serving.url, domain, { first: ['100'] });
+  const changes = await allChanges(serving.url, `domain/${domain}/changes`, [['first', '100']]);
   const { data, errors } = await askGraphql(serving, query);
   expect(errors).toBeUndefined();
   return { ...data.domain, changes: changes.map(({ id: _, ...change }) => change) };

@@ -11,11 +11,7 @@ import { IS_LONG } from '../support/long-form.js';
 import { HAS_POSTGRESQL, PostgresqlCluster } from '../support/postgresql-cluster.js';
 import { bearer, createTestToken, startTestService, type TestService } from '../support/service.js';
 
-interface Shown {
-  readonly state: string;
-  readonly reason: string | null;
-  readonly lag: number | null;
-}
+type Shown = Readonly<{ state: string; reason: string | null; lag: number | null }>;
 
 type Addressed = Readonly<{ url: string }>;
 
@@ -80,9 +76,8 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
     return { status: response.status, headers: response.headers, text: await response.text() };
   }
 
-  async function graphql(of: TestService, query: string): Promise<string> {
-    return (await ask(of, `/graphql?query=${encodeURIComponent(query)}`)).text;
-  }
+  const read = async (of: TestService, path: string) => JSON.parse((await ask(of, path)).text);
+  const graphql = (of: TestService, query: string) => read(of, `/graphql?query=${encodeURIComponent(query)}`);
 
   /** Works while the replica has what was there before, and nothing that is recorded meanwhile. */
   async function whileBehind(work: () => Promise<void>): Promise<void> {
@@ -100,7 +95,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
     await whileBehind(async () => {
       await record('unseen', 'seen.example');
       const path = '/api/v1/domain/seen.example/changes?order=NEWEST_FIRST';
-      const newest = async (of: TestService) => JSON.parse((await ask(of, path)).text).changes[0].new;
+      const newest = async (of: TestService) => (await read(of, path)).changes[0].new;
       expect(await newest(other)).toBe('unseen');
       // On a busy machine, the replica may be left out for a moment.
       await expect.poll(() => newest(service)).toBe('seen');
@@ -139,13 +134,13 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
       const { headers } = await ask(other, path);
       expect((await ask(service, path)).status).toBe(200);
       expect((await ask(service, path, { 'if-none-match': headers.get('etag') ?? '' })).status).toBe(304);
-      const first = JSON.parse((await ask(other, `${path}/changes?first=1`)).text);
-      const { status, text } = await ask(service, `${path}/changes?first=1&after=${first.next}`);
-      expect([status, JSON.parse(text).changes[0].new]).toEqual([200, '2']);
+      const first = await read(other, `${path}/changes?first=1`);
+      const next = await read(service, `${path}/changes?first=1&after=${first.next}`);
+      expect(next.changes).toMatchObject([{ new: '2' }]);
       const page = async (of: TestService, after: string | null) => {
         const query = `{ domain(name: "new.example") { changes(first: 1, after: ${JSON.stringify(after)}) {
           pageInfo { endCursor } nodes { ... on HeaderUpdated { new } } } } }`;
-        return JSON.parse(await graphql(of, query)).data.domain.changes;
+        return (await graphql(of, query)).data.domain.changes;
       };
       const { pageInfo } = await page(other, null);
       expect((await page(service, pageInfo.endCursor)).nodes).toEqual([{ new: '2' }]);
@@ -155,13 +150,12 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
   test('a reader of the feed goes on where its cursor names a change that the replica does not have yet', async () => {
     await whileBehind(async () => {
       await record('three');
-      const first = JSON.parse((await ask(other, '/api/v1/changes?order=NEWEST_FIRST&first=1')).text);
-      expect(first.changes[0]).toMatchObject({ new: 'three' });
+      const { changes } = await read(other, '/api/v1/changes?order=NEWEST_FIRST&first=1');
+      expect(changes).toMatchObject([{ new: 'three' }]);
       const live = await openEvents(`${other.url}/api/v1/changes`);
       const cursor = (await live.next())?.id ?? '';
       live.close();
-      const page = await ask(service, `/api/v1/changes?after=${cursor}`);
-      expect([page.status, JSON.parse(page.text).changes]).toEqual([200, []]);
+      expect(await read(service, `/api/v1/changes?after=${cursor}`)).toMatchObject({ changes: [] });
       const resumed = await openEvents(`${service.url}/api/v1/changes`, {
         headers: { 'last-event-id': cursor },
       });
@@ -177,10 +171,10 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
       await record('of the feed');
       const query =
         '{ changes(order: NEWEST_FIRST, first: 1) { nodes { id domain { version lastChange } } } }';
-      const [feed = '', ofPrimary] = await Promise.all([service, other].map((of) => graphql(of, query)));
-      expect(feed).toBe(ofPrimary);
-      const { id } = JSON.parse(feed).data.changes.nodes[0];
-      expect(JSON.parse(await graphql(service, `{ node(id: "${id}") { id } }`)).data.node).toEqual({ id });
+      const [feed, ofPrimary] = [await graphql(service, query), await graphql(other, query)];
+      expect(feed).toEqual(ofPrimary);
+      const { id } = feed.data.changes.nodes[0];
+      expect((await graphql(service, `{ node(id: "${id}") { id } }`)).data.node).toEqual({ id });
     });
   });
 
@@ -189,18 +183,18 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
     await whileBehind(async () => {
       for (const value of ['2', '3', '4']) await record(value, 'paged.example');
       const path = '/api/v1/domain/paged.example/changes?order=NEWEST_FIRST&first=1';
-      const first = JSON.parse((await ask(other, path)).text);
-      const second = JSON.parse((await ask(service, `${path}&after=${first.next}`)).text);
-      const third = JSON.parse((await ask(service, `${path}&after=${second.next}`)).text);
+      const first = await read(other, path);
+      const second = await read(service, `${path}&after=${first.next}`);
+      const third = await read(service, `${path}&after=${second.next}`);
       expect([first, second, third].map(({ changes }) => changes[0].new)).toEqual(['4', '3', '2']);
       // All of the answer is of one version, of which its entity tag is.
       const next = `${path}&after=${first.next}`;
       const { headers } = await ask(service, next);
       expect(headers.get('etag')).toBe((await ask(other, next)).headers.get('etag'));
       const query = `{ domain(name: "paged.example") { version changeCount changes(first: 1, after: "${first.next}", order: NEWEST_FIRST) { nodes { id } } } }`;
-      const [one = '', primaries] = await Promise.all([service, other].map((of) => graphql(of, query)));
-      expect(one).toBe(primaries);
-      expect(JSON.parse(one).data.domain).toMatchObject({ changeCount: 4, changes: { nodes: [{}] } });
+      const [one, primaries] = [await graphql(service, query), await graphql(other, query)];
+      expect(one).toEqual(primaries);
+      expect(one.data.domain).toMatchObject({ changeCount: 4, changes: { nodes: [{}] } });
     });
   });
 
@@ -267,8 +261,8 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
     await close();
   });
 
-  /** Asks again and again while the work is done. @returns the statuses of the answers. */
-  async function whileAsking(work: () => Promise<void>, of = service): Promise<Set<number>> {
+  /** Asks again and again while the work is done. @returns the statuses of the answers, each once. */
+  async function whileAsking(work: () => Promise<void>, of = service): Promise<number[]> {
     const statuses = new Set<number>();
     let isDone = false;
     const client = async () => {
@@ -279,8 +273,11 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
       isDone = true;
     });
     await Promise.all(clients);
-    return statuses;
+    return [...statuses];
   }
+
+  const untilPrimaryIs = (state: string) =>
+    expect.poll(async () => (await databases(service))[0]?.state).toBe(state);
 
   test('a replica that goes away costs no request, and is read from again when it is back', async () => {
     await untilReplicaIs('in use');
@@ -290,15 +287,15 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
       await replica.start();
       await untilReplicaIs('in use');
     });
-    expect([...statuses]).toEqual([200]);
+    expect(statuses).toEqual([200]);
     expect(service.logged.map(({ msg }) => msg)).toEqual(
       expect.arrayContaining(['the replica is left out', 'the replica is read from again']),
     );
   });
 
   test.skipIf(!IS_LONG)('a replica that hangs costs no request', async () => {
-    const statuses = await whileAsking(() => replica.whileFrozen(() => untilReplicaIs('left out')));
-    expect([...statuses]).toEqual([200]);
+    const hanging = () => replica.whileFrozen(() => untilReplicaIs('left out'));
+    expect(await whileAsking(hanging)).toEqual([200]);
     await untilReplicaIs('in use');
   });
 
@@ -308,7 +305,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
     await replica.caughtUp(primary);
     const statuses = await whileAsking(async () => {
       await primary.stop();
-      await expect.poll(async () => (await databases(service))[0]?.state).toBe('left out');
+      await untilPrimaryIs('left out');
       expect((await ask(service, '/readyz')).status).toBe(200);
       expect((await ask(service, `${DOMAIN}/dns`, bearer(token))).status).toBe(200);
       // What only the primary can know is not guessed.
@@ -322,9 +319,9 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
         expect([path, status, headers.has('retry-after')]).toEqual([path, 503, true]);
       }
       await primary.start();
-      await expect.poll(async () => (await databases(service))[0]?.state).toBe('in use');
+      await untilPrimaryIs('in use');
     });
-    expect([...statuses]).toEqual([200]);
+    expect(statuses).toEqual([200]);
     await record('after the loss');
   });
 
@@ -340,12 +337,12 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
       await expect.poll(states).toEqual(['left out', 'in use', 'left out']);
     }, of);
     // What was being read from the one that is lost cannot be read elsewhere.
-    expect([200, 503]).toEqual(expect.arrayContaining([...statuses]));
+    expect([200, 503]).toEqual(expect.arrayContaining(statuses));
     for (let time = 0; time < 10; time += 1) expect((await ask(of)).status).toBe(200);
     await of.stop();
     await second.remove();
     await primary.start();
-    await expect.poll(async () => (await databases(service))[0]?.state).toBe('in use');
+    await untilPrimaryIs('in use');
   });
 
   test('another database of the replica is never read from', async () => {

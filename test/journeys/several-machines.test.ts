@@ -10,9 +10,8 @@ import { IS_LONG } from '../support/long-form.js';
 import { observation, timeText } from '../support/observations.js';
 import { CONNECT_QUERY, HAS_PGBOUNCER, type Pgbouncer, startPgbouncer } from '../support/pgbouncer.js';
 import { PostgresqlCluster } from '../support/postgresql-cluster.js';
-import { killAtOnce } from '../support/processes.js';
 import { HAS_REDIS, type RedisServer, startRedis } from '../support/redis-server.js';
-import { REJECTING_PORT, startHttpServer, type WebServer } from '../support/web-server.js';
+import { settingsToObserve, startHttpServer, type WebServer } from '../support/web-server.js';
 import { type DmsCommand, startDms } from './dms-command.js';
 import { type Serving, serve } from './serving.js';
 
@@ -96,11 +95,8 @@ describe.skipIf(!IS_LONG || !HAS_PGBOUNCER || !HAS_REDIS || TEST_SERVER !== unde
 
     function startWorker(): DmsCommand {
       return startDms(['worker'], {
+        ...settingsToObserve(dns.port, site.port),
         DATABASE_URL: pooler.url,
-        DNS_SERVERS: `127.0.0.1:${dns.port}`,
-        OBSERVE_PRIVATE: 'allow',
-        OBSERVE_HTTPS_PORT: String(REJECTING_PORT),
-        OBSERVE_HTTP_PORT: String(site.port),
         OBSERVE_LEASE: `${LEASE}s`,
         LOG_LEVEL: 'silent',
       });
@@ -126,9 +122,7 @@ describe.skipIf(!IS_LONG || !HAS_PGBOUNCER || !HAS_REDIS || TEST_SERVER !== unde
       }
     }
 
-    function noteUnlessAway(fault: string): void {
-      if (!isAway()) faults.push(fault);
-    }
+    const noteUnlessAway = (fault: string) => isAway() || faults.push(fault);
 
     /** Whether the primary is away, or is not long enough back. */
     function isAway(): boolean {
@@ -159,31 +153,30 @@ describe.skipIf(!IS_LONG || !HAS_PGBOUNCER || !HAS_REDIS || TEST_SERVER !== unde
       return true;
     }
 
+    /** Asks for domains, and checks what comes. */
     async function read(): Promise<void> {
       const has = new Map<string, Held>();
-      while (!isOver) {
+      for (; !isOver; await pause(5)) {
         const domain = DOMAINS[Math.floor(Math.random() * DOMAINS.length)] ?? '';
-        const held = await readDomain(domain, has.get(domain) ?? { tag: '', number: 0 });
-        if (held !== null) has.set(domain, held);
-        await pause(5);
+        await readDomain(domain, has);
       }
     }
 
-    /** Asks for a domain, and checks what comes. @returns what the client has then; null: there was no answer. */
-    async function readDomain(domain: string, held: Held): Promise<Held | null> {
+    async function readDomain(domain: string, has: Map<string, Held>): Promise<void> {
       const path = `/api/v1/domain/${domain}`;
       const longAgo = performance.now() - (MOST_BEHIND + 1) * SECOND;
       const written = acknowledged.get(domain)?.findLast(({ at }) => at < longAgo)?.number ?? 0;
+      const held = has.get(domain) ?? { tag: '"none"', number: 0 };
       const least = Math.max(held.number, written);
-      const reply = await request(path, held.tag === '' ? {} : { 'if-none-match': held.tag });
-      if (isRejected(reply, path)) return null;
+      const reply = await request(path, { 'if-none-match': held.tag });
+      if (isRejected(reply, path)) return;
       counts.answers += 1;
       const number = reply.status === 304 ? held.number : numberIn(reply.text);
       if (reply.status === 200 && reply.text !== bodyOf(domain, number))
         faults.push(`${domain}: ${reply.text}`);
       const isExpected = number >= least && number <= (tried.get(domain) ?? 0);
       if (!isExpected) faults.push(`${path}: ${number}, where ${least} to ${tried.get(domain)} are expected`);
-      return { tag: reply.headers.get('etag') ?? '', number };
+      has.set(domain, { tag: reply.headers.get('etag') ?? '', number });
     }
 
     /** Reads the feed by its cursors, and keeps the numbers of each domain as they come: each once, in order. */
@@ -202,14 +195,6 @@ describe.skipIf(!IS_LONG || !HAS_PGBOUNCER || !HAS_REDIS || TEST_SERVER !== unde
       }
     }
 
-    async function restart(place: number): Promise<void> {
-      const api = apis[place];
-      apis[place] = null;
-      await killAtOnce(api?.child.pid ?? 0);
-      await pause(STEADY);
-      apis[place] = await serve(environment);
-    }
-
     test('loses a replica, Redis, an API process, a worker, and the primary for a while: nothing acknowledged is lost, no answer is wrong, and the only errors are 503 while the primary is away', async () => {
       const recorder = createRecorder(database.pool);
       await watchDomains(database.writingPrisma, ['watched.example', 'observed.example'], 1_000_000n, 1n);
@@ -222,15 +207,17 @@ describe.skipIf(!IS_LONG || !HAS_PGBOUNCER || !HAS_REDIS || TEST_SERVER !== unde
       const clients = Array.from({ length: CLIENTS }, read);
       await pause(STEADY);
 
-      await replicas[0]?.kill();
-      await pause(STEADY);
-      await replicas[0]?.start();
+      for (const server of [replicas[0], redis]) {
+        await server?.kill();
+        await pause(STEADY);
+        await server?.start();
+      }
 
-      await redis.kill();
+      const [api] = apis.splice(1, 1, null);
+      api?.child.kill('SIGKILL');
+      await api?.result;
       await pause(STEADY);
-      await redis.start();
-
-      await restart(1);
+      apis[1] = await serve(environment);
 
       workers[0]?.child.kill('SIGKILL');
       await workers[0]?.result;

@@ -16,7 +16,7 @@ import { startDnsServer } from '../support/dns-server.js';
 import { repeats } from '../support/long-form.js';
 import { observationLine, timeText } from '../support/observations.js';
 import { startReceiver } from '../support/receiver.js';
-import { startHttpServer } from '../support/web-server.js';
+import { settingsToObserve, startHttpServer } from '../support/web-server.js';
 import { runDms } from './dms-command.js';
 
 const HOUR = 3_600_000_000n;
@@ -35,7 +35,7 @@ afterAll(() => database.close());
 
 /** Observes and notifies, by the clock, until the test ends. */
 function startWatching(environment: Readonly<Record<string, string>>): void {
-  const settings = readSettings({ OBSERVE_PRIVATE: 'allow', NOTIFY_PRIVATE: 'allow', ...environment });
+  const settings = readSettings({ NOTIFY_PRIVATE: 'allow', ...environment });
   const trace = <Result>(_name: string, _kind: string, _attributes: object, work: () => Promise<Result>) =>
     work();
   const monitoring = { registry: new Registry(), trace, observing: () => {} };
@@ -99,11 +99,7 @@ test('whoever watches five domains is told of the one whose mail server moves, b
     clock += 2n * HOUR;
     await observed();
   };
-  startWatching({
-    DNS_SERVERS: `127.0.0.1:${dns.port}`,
-    OBSERVE_HTTPS_PORT: '1',
-    OBSERVE_HTTP_PORT: String(site.port),
-  });
+  startWatching(settingsToObserve(dns.port, site.port));
   expect(await dms('watch', 'add', ...domains, '--every', '1h')).toMatchObject({ code: 0 });
   const options = '--watched --watch-failures 3'.split(' ');
   const added = await dms('notify', 'add', 'ops', '--url', receiver.url, ...options);
@@ -172,11 +168,8 @@ test.skipIf(!HAS_DEBIAN_SERVERS)(
     await showing(true);
     await resolving(servers.resolverPort);
     await watchDomains(database.writingPrisma, ['example.test'], 4n * HOUR, clock);
-    startWatching({
-      DNS_SERVERS: `127.0.0.1:${servers.resolverPort}`,
-      OBSERVE_HTTPS_PORT: String(servers.tlsPort),
-      OBSERVE_HTTP_PORT: String(servers.sitePort),
-    });
+    const settings = settingsToObserve(servers.resolverPort, servers.sitePort);
+    startWatching({ ...settings, OBSERVE_HTTPS_PORT: String(servers.tlsPort) });
     await observed();
     const before = { changed: [0], held: [true], evidence: [[0, 'https', 200]] };
     expect(await story()).toEqual(before);

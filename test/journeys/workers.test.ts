@@ -5,7 +5,7 @@ import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../suppo
 import { rcode, silence } from '../support/dns-behaviours.js';
 import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
 import { repeats } from '../support/long-form.js';
-import { REJECTING_PORT, startHttpServer, type WebServer } from '../support/web-server.js';
+import { settingsToObserve, startHttpServer, type WebServer } from '../support/web-server.js';
 import { type DmsCommand, startDms } from './dms-command.js';
 
 const SECOND = 1_000_000n;
@@ -45,10 +45,7 @@ afterAll(() => Promise.all([dns.close(), site.close(), database.close()]));
 function startWorker(environment: Readonly<Record<string, string>>): DmsCommand {
   const worker = startDms(['worker'], {
     ...database.environment,
-    DNS_SERVERS: `127.0.0.1:${dns.port}`,
-    OBSERVE_PRIVATE: 'allow',
-    OBSERVE_HTTPS_PORT: String(REJECTING_PORT),
-    OBSERVE_HTTP_PORT: String(site.port),
+    ...settingsToObserve(dns.port, site.port),
     ...environment,
   });
   workers.push(worker);

@@ -7,7 +7,7 @@ import { rdataOctets } from '../../src/model/rdata-text.js';
 import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
 import { type DebianServers, HAS_DEBIAN_SERVERS, startDebianServers } from '../support/debian-servers.js';
 import { RDATA_EXAMPLES } from '../support/rdata-examples.js';
-import { REJECTING_PORT } from '../support/web-server.js';
+import { REJECTING_PORT, settingsToObserve } from '../support/web-server.js';
 import { runDms } from './dms-command.js';
 
 /**
@@ -97,11 +97,9 @@ describe.skipIf(!HAS_DEBIAN_SERVERS)('a zone of nsd, behind unbound', () => {
   function dms(port: number, types: readonly string[], ...args: readonly string[]) {
     return runDms(args, {
       ...database.environment,
-      DNS_SERVERS: `127.0.0.1:${port}`,
+      ...settingsToObserve(port, REJECTING_PORT),
       OBSERVE_DNS_TYPES: types.join(','),
       OBSERVE_PRIVATE: 'deny',
-      OBSERVE_HTTPS_PORT: String(REJECTING_PORT),
-      OBSERVE_HTTP_PORT: String(REJECTING_PORT),
     });
   }
 

@@ -9,6 +9,16 @@ import { TEST_CERTIFICATE, TEST_KEY } from './web-certificate.js';
 /** A port where nobody listens: connections to it are rejected on every loopback address. */
 export const REJECTING_PORT = 1;
 
+/** Settings by which domains are observed on loopback, and their sites over HTTP alone. */
+export function settingsToObserve(dnsPort: number, sitePort: number): Record<string, string> {
+  return {
+    DNS_SERVERS: `127.0.0.1:${dnsPort}`,
+    OBSERVE_PRIVATE: 'allow',
+    OBSERVE_HTTPS_PORT: String(REJECTING_PORT),
+    OBSERVE_HTTP_PORT: String(sitePort),
+  };
+}
+
 /** What a web server answers, octet for octet: it adds no field of its own. */
 export interface ServedResponse {
   /** 200 unless given. */
