@@ -97,8 +97,8 @@ async function readPage(pool: Pool, condition: string, parameter: unknown): Prom
     const { name, version } = rows.domain;
     // The snapshot is that of one server. The nodes of a Citus cluster have none in common: each statement
     // there has its own.
-    if (present.get(name) === version) page.push(rows);
-    else page.push(...(await readPage(pool, 'name = $1', name)).page);
+    const complete = present.get(name) === version ? [rows] : (await readPage(pool, 'name = $1', name)).page;
+    for (const each of complete) page.push(each);
   }
   return { page, last: found.at(-1)?.domain.name };
 }
