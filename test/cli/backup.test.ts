@@ -183,13 +183,6 @@ describe.skipIf(TEST_SERVER !== undefined)('a backup of the embedded database', 
     expect(await dms(['verify'])).toMatchObject(SUCCESS);
   });
 
-  test('dms restore of something else names its source', async () => {
-    const { stderr } = await dms(['restore', '-'], emptyDirectory, Readable.from(['some text\n']));
-    expect(stderr).toMatch(
-      /^dms: Standard input cannot be restored: .+\. Nothing was restored; use another copy of it\.\n$/,
-    );
-  });
-
   test.each([
     [['backup', '.'], '. is a folder: name a file in it.'],
     [['backup', '.', '--force'], '. is a folder: name a file in it.'],
