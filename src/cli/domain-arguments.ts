@@ -69,8 +69,7 @@ export function parseDomain(text: string): string {
     if (!(error instanceof InvalidDomainError)) throw error;
     const { host } = parseAddress(text);
     const isAddress = host !== text && attempt(() => parseDomainName(host)) !== undefined;
-    const advice = `${quoted(text)} is not a domain name: write ${host}.`;
-    throw new UsageError(isAddress ? advice : error.message);
+    throw new UsageError(isAddress ? `${quoted(text)} is not a domain name: write ${host}.` : error.message);
   }
 }
 

@@ -120,26 +120,22 @@ test.each([
   expect(stderr).not.toContain('hunter2');
 });
 
-test.each([
-  ['verify'],
-  ['export'],
-  ['export example.com'],
-  ['show example.com'],
-  ['watch list'],
-  ['forget example.com --yes'],
-  ['token list'],
-  ['token revoke a'],
-])('without a database, dms %s exits 1, says so, and makes none', async (command) => {
-  for (const path of ['never-made', 'empty']) {
-    const dataDirectory = join(folder, path);
-    if (path === 'empty') await mkdir(dataDirectory, { recursive: true });
-    const stderr = `dms: There is no database in ${dataDirectory}: run the command in the folder of the service's data, or set DATA_DIR.\n`;
-    const result = await dms(command.split(' '), { DATA_DIR: dataDirectory });
-    expect(result).toMatchObject({ code: 1, stdout: '', stderr });
-    if (path === 'empty') expect(await readdir(dataDirectory)).toEqual([]);
-  }
-  expect(await readdir(folder)).not.toContain('never-made');
-});
+const READING = ['verify', 'export', 'export example.com', 'show example.com', 'watch list', 'token list'];
+
+test.each([...READING, 'forget example.com --yes', 'token revoke a'])(
+  'without a database, dms %s exits 1, says so, and makes none',
+  async (command) => {
+    for (const path of ['never-made', 'empty']) {
+      const dataDirectory = join(folder, path);
+      if (path === 'empty') await mkdir(dataDirectory, { recursive: true });
+      const stderr = `dms: There is no database in ${dataDirectory}: run the command in the folder of the service's data, or set DATA_DIR.\n`;
+      const result = await dms(command.split(' '), { DATA_DIR: dataDirectory });
+      expect(result).toMatchObject({ code: 1, stdout: '', stderr });
+      if (path === 'empty') expect(await readdir(dataDirectory)).toEqual([]);
+    }
+    expect(await readdir(folder)).not.toContain('never-made');
+  },
+);
 
 test.each([
   ['is read', 'SAMPLES=maybe\n', /^dms: SAMPLES is "maybe": write on or off\.\n$/],
