@@ -7,7 +7,7 @@ import { InvalidDomainError, InvalidObservationError, OperationError, UsageError
 import type { QueryParameters } from '../model/request-target.js';
 import { quoted } from '../model/text.js';
 import type { CommandContext } from './command-context.js';
-import { counted, REASONS_SHOWN } from './output.js';
+import { counted, REJECTED_LINES_SHOWN } from './output.js';
 
 /**
  * Canonical names, each once; `-` stands for those of standard input, one a line, as in a file.
@@ -35,7 +35,8 @@ export async function readNames(context: CommandContext, texts: readonly string[
         const reason = addName(names, line);
         if (reason === null) continue;
         rejected += 1;
-        if (rejected <= REASONS_SHOWN) context.stderr.write(`line ${line.number} rejected: ${reason}\n`);
+        if (rejected <= REJECTED_LINES_SHOWN)
+          context.stderr.write(`line ${line.number} rejected: ${reason}\n`);
       }
     }
   }
@@ -68,8 +69,7 @@ export function parseDomain(text: string): string {
     if (!(error instanceof InvalidDomainError)) throw error;
     const { host } = parseAddress(text);
     const isAddress = host !== text && attempt(() => parseDomainName(host)) !== undefined;
-    const advice = `${quoted(text)} is not a domain name: write ${host}.`;
-    throw new UsageError(isAddress ? advice : error.message);
+    throw new UsageError(isAddress ? `${quoted(text)} is not a domain name: write ${host}.` : error.message);
   }
 }
 

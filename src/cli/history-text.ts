@@ -19,10 +19,9 @@ export function rdataText({ host: _host, class: _class, type: _type, ...fields }
   return Object.values(fields).join(' ');
 }
 
-/** @param width Of the type. */
-export function recordText(data: RecordData, domain: string, width = 6): string {
+export function recordText(data: RecordData, domain: string, typeWidth = 6): string {
   const owner = data.host === domain ? '' : ` (of ${data.host})`;
-  return `${data.type.padEnd(width)} ${rdataText(data)}${owner}`;
+  return `${data.type.padEnd(typeWidth)} ${rdataText(data)}${owner}`;
 }
 
 type Colour = 'bold' | 'dim' | 'red' | 'green' | 'yellow';

@@ -14,11 +14,10 @@ const WRONG_USE = 2;
  * The exit code is 0; 1 for a failure; 2 for a usage error; that of the signal for what a signal has cut short.
  */
 export async function runCommand(args: readonly string[], parent: Process): Promise<void> {
-  /** The help, or the version. */
-  let requested = '';
+  let helpOrVersion = '';
   const context = createCommandContext(parent, () => program.opts()['quiet'] === true);
   const program = createProgram(context, (text) => {
-    requested += text;
+    helpOrVersion += text;
   });
   // Without a command, commander would write the help as an error.
   const parsing = program.parseAsync(args.length === 0 ? ['--help'] : args, { from: 'user' });
@@ -28,7 +27,7 @@ export async function runCommand(args: readonly string[], parent: Process): Prom
       // Commander has written the error.
       if (error.exitCode !== 0) parent.setExitCode(WRONG_USE);
     });
-    await writeText(parent.stdout, requested);
+    await writeText(parent.stdout, helpOrVersion);
   } catch (error) {
     // It is no failure if the reader of a pipe closes it early.
     if (error instanceof OperationError && errorCode(error.cause) === 'EPIPE') return;

@@ -12,12 +12,10 @@ import { shortTime } from './history-text.js';
 export async function writeText(stream: Writable, text: string, signal?: AbortSignal): Promise<void> {
   if (text === '') return;
   await new Promise<void>((resolve, reject) => {
-    const stop = () => reject(new OperationError('Stopped by a signal.'));
-    signal?.addEventListener('abort', stop, { once: true });
-    stream.write(text, (error) => {
-      if (error === null || error === undefined) return resolve();
-      reject(unwritable('standard output', error));
+    signal?.addEventListener('abort', () => reject(new OperationError('Stopped by a signal.')), {
+      once: true,
     });
+    stream.write(text, (error) => (error == null ? resolve() : reject(unwritable('standard output', error))));
   });
 }
 
@@ -25,8 +23,7 @@ export function jsonLine(value: object): string {
   return `${JSON.stringify(value)}\n`;
 }
 
-/** Of rejected lines. */
-export const REASONS_SHOWN = 10;
+export const REJECTED_LINES_SHOWN = 10;
 
 type Row = readonly string[];
 
@@ -99,7 +96,6 @@ export interface ProgressStream {
 
 export interface ProgressState {
   readonly items: number;
-  /** In the plural. */
   readonly noun: string;
   /** Of all that is to be done, from 0 to 1; absent: not known. */
   readonly share?: number | undefined;

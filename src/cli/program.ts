@@ -107,7 +107,8 @@ Examples:
   dms show example.com --at 30d        what was there thirty days ago
   dms search 192.0.2.7                 who has or had an address
 
-Settings, such as PORT, come from the environment, and from a file .env: see docs/settings.md.`;
+Settings, such as PORT, come from the environment, and from a file .env: see docs/settings.md.
+Exit codes are in docs/commands.md.`;
 
 const JSON_LINES = ['--json', 'one JSON object per line', false] as const;
 const FORMAT = '--format <format>';
@@ -187,10 +188,6 @@ function addNotify(add: Add): void {
     .runs(async () => (await import('./commands/notify.js')).runRemove);
 }
 
-const IMPORT_CODES = `
-Exit code: 0; 1 if a line was rejected or the import failed; 2 for a usage error;
-130 if Ctrl-C stopped it, 143 if SIGTERM did: what was read is recorded then.`;
-
 function addImport(add: Add): void {
   add('import', 'record the observations of files, one JSON object per line: see docs/importing.md')
     .argument('<file...>', 'files to read; - for standard input; gzip and xz are decompressed')
@@ -201,7 +198,6 @@ function addImport(add: Add): void {
     .option('--observed-at <time>', 'of lines without one: old zdns and massdns write none', parseReachedTime)
     .option('--rejects <file>', 'write the rejected lines, unchanged, to this file, new or empty')
     .option('--json', 'the summary as one JSON object', false)
-    .addHelpText('after', IMPORT_CODES)
     .runs(async () => (await import('./commands/import.js')).runImport);
 }
 
@@ -300,9 +296,6 @@ function addHistory(add: Add): void {
     .runs(async () => (await import('./commands/forget.js')).runForget);
 }
 
-const DOCTOR_CODES = `
-Exit code: 0 if no check failed, with warnings too; 1 if one did; 2 for a setting that is not valid.`;
-
 function addUpkeep(add: Add): void {
   add('token', 'manage the access tokens that protected operations need');
   add('token create', 'create an access token and print it, only this once: the database keeps its SHA-256')
@@ -322,7 +315,6 @@ function addUpkeep(add: Add): void {
     .runs(async () => (await import('./commands/token.js')).runRevoke);
   add('doctor', 'check what the settings name, and say what to do; it changes nothing')
     .option(...JSON_LINES)
-    .addHelpText('after', DOCTOR_CODES)
     .runs(async () => (await import('./commands/doctor.js')).runDoctor);
   add('backup', 'write a backup of the embedded database, tokens included, while the service keeps running')
     .argument('<file>', 'the file to write, a .tar.gz archive; - for standard output')

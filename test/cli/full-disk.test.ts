@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { mkdtemp, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,37 +12,32 @@ const commands = prepareCommands();
 
 const PROGRAM = fileURLToPath(new URL('../../bin/dms.js', import.meta.url));
 
-/** Runs a line of a shell that sees a disk of its own in a folder. */
-function withSmallDisk(folder: string, line: string): Promise<{ failed: boolean; stderr: string }> {
+/** Runs a line of a shell whose data folder is on a small disk of its own. */
+async function onSmallDisk(line: string) {
+  const folder = await mkdtemp(join(tmpdir(), 'dms-small-disk-'));
   const script = `mount -t tmpfs -o size=4m tmpfs "$0" && ${line}`;
   const namespaces = ['--user', '--map-root-user', '--mount'];
   const args = [...namespaces, 'sh', '-c', script, folder, process.execPath, PROGRAM];
-  const options = { cwd: tmpdir(), env: { PATH: process.env['PATH'], DATA_DIR: folder } };
-  return new Promise((resolve) => {
-    execFile('unshare', args, options, (error, _stdout, stderr) =>
-      resolve({ failed: error !== null, stderr }),
-    );
-  });
+  const env = { PATH: process.env['PATH'], DATA_DIR: folder };
+  const { status, stderr } = spawnSync('unshare', args, { cwd: tmpdir(), env, encoding: 'utf8' });
+  await rmdir(folder);
+  return { folder, status, stderr };
 }
 
 /** Whether the machine lets its users have disks of their own. */
-const HAS_SMALL_DISKS = !(await withSmallDisk(tmpdir(), 'true')).failed;
+const HAS_SMALL_DISKS = (await onSmallDisk('true')).status === 0;
 
 test.skipIf(!HAS_SMALL_DISKS)('an embedded database that has no room to start says so', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'dms-small-disk-'));
-  const { failed, stderr } = await withSmallDisk(folder, '"$1" "$2" import - </dev/null');
-  await rmdir(folder);
-  expect(stderr).toBe(
+  const { folder, status, stderr } = await onSmallDisk('"$1" "$2" import - </dev/null');
+  expect([status, stderr]).toEqual([
+    1,
     `dms: The data folder ${folder} cannot be used: its disk is full, less than 16 MB of it are free. ` +
       'Set DATA_DIR to a folder that this user owns, on a disk with room.\n',
-  );
-  expect(failed).toBe(true);
+  ]);
 });
 
 test.skipIf(!HAS_SMALL_DISKS)('dms doctor warns of a disk that will be full soon', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'dms-small-disk-'));
-  const { stderr } = await withSmallDisk(folder, 'DNS_SERVERS=127.0.0.1:9 "$1" "$2" doctor >&2');
-  await rmdir(folder);
+  const { stderr } = await onSmallDisk('DNS_SERVERS=127.0.0.1:9 "$1" "$2" doctor >&2');
   expect(stderr).toMatch(/^warning +disk +4 MB are free for .*: make room, or set DATA_DIR to a folder on/m);
 });
 

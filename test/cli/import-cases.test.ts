@@ -36,58 +36,8 @@ const NO_SOA = /^1 line: SOA counts as not observed\. For example, .* is not a w
 
 const CASES: Case[] = [
   [
-    'cof-bom-crlf.ndjson',
-    [...sighted('crlf.example.com', 'A 192.0.2.1'), ...sighted('crlf2.example.com', 'TXT v=spf1 -all')],
-  ],
-  [
-    'cof-circl-v2-swapped.ndjson',
-    [
-      'example.lu | 2023-10-08T17:37:16 | sighted | MX 10 mail.example.lu | NS ns1.example.net',
-      'example.lu | 2023-10-08T20:53:05 | sighted | A 192.0.2.14 | AAAA 2001:db8::14',
-      'example.lu | 2023-10-21T12:20:24 | sighted | A 192.0.2.14 | AAAA 2001:db8::14',
-      'example.lu | 2023-10-21T14:07:12 | sighted | MX 10 mail.example.lu | NS ns1.example.net',
-    ],
-    /^1 line: Whether rrname and rdata are exchanged does not show in the line: they were exchanged back/,
-  ],
-  [
-    'cof-d4-floats-and-torn-txt.ndjson',
-    [
-      'media.example.net | 2022-07-15T09:44:32 | sighted | TXT v=spf1 include:_spf.example.org -all',
-      'media.example.net | 2022-07-15T09:44:32.913000 | sighted | AAAA 2001:db8:0:8::53',
-      'media.example.net | 2022-07-15T09:44:33 | sighted | TXT v=spf1 include:_spf.example.org -all',
-      'media.example.net | 2022-07-15T09:44:33.500000 | sighted | AAAA 2001:db8:0:8::53',
-    ],
-    /^1 line: A TXT record ends with a quote that nothing opens/,
-  ],
-  [
     'cof-dnsdbq-annotated.ndjson',
     sighted('www.example.com', 'A 192.0.2.81', ['2013-09-25T15:37:03', '2015-04-01T06:17:25']),
-  ],
-  [
-    'cof-dnsdbq-datefix-iso.ndjson',
-    [
-      ...sighted('example.org', 'NS ns0.example.net | NS ns1.example.net', [
-        ...['2010-05-28T01:30:03', '2017-01-19T17:21:04'],
-      ]),
-      ...sighted('www.example.com', 'A 192.0.2.81', ['2013-09-25T15:37:03', '2015-04-01T05:50:45']),
-    ],
-  ],
-  [
-    'cof-strange-times.ndjson',
-    [
-      'a.example.com | 2017-07-14T02:40:00 | sighted | A 192.0.2.1',
-      ...sighted('f.example.com', 'A 192.0.2.6'),
-      ...sighted('g.example.com', 'HTTPS 1 . alpn="h2"'),
-      ...sighted('h.example.com', 'A 192.0.2.8'),
-    ],
-    /^line 2 rejected: time_first: it is later than time_last\.$/,
-    /^line 3 rejected: time_first: "-1" is not a number of seconds since 1970\.$/,
-    /^line 4 rejected: time_first: "1400000000000" .* of milliseconds: divide it by 1000\.$/,
-    /^line 5 rejected: time_first: 2200-.* in the future\.$/,
-  ],
-  [
-    'cof-two-objects-one-line.ndjson',
-    [...sighted('a.example.com', 'A 192.0.2.1'), ...sighted('b.example.com', 'A 192.0.2.2')],
   ],
   [
     'dnsx-all-nxdomain-cname.ndjson',

@@ -1,14 +1,13 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
-import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { watchDomains } from '../../src/observer/schedule/watch-list.js';
 import { runDms, startDms } from '../journeys/dms-command.js';
-import { untilServing } from '../journeys/serving.js';
+import { beginRequest, untilServing } from '../journeys/serving.js';
 import { openTestDatabase, TEST_SERVER, type TestDatabase } from '../support/database.js';
 import { rcode } from '../support/dns-behaviours.js';
 import { startDnsServer } from '../support/dns-server.js';
@@ -76,21 +75,11 @@ async function probe(url: string): Promise<number | 'rejected' | 'silent'> {
   );
 }
 
-const BODY = '{"query":"{__typename}"}';
-
 /** Requests whose bodies are not complete, on connections of their own, which all processes have begun to read. */
 async function beginRequests(service: Service) {
-  const begun = Array.from({ length: WORKERS }, () => beginRequest(Number(new URL(service.url).port)));
+  const begun = Array.from({ length: WORKERS }, () => beginRequest(service.url));
   await expect.poll(async () => (await series(service)).get('dms_http_requests_in_flight')).toBe(WORKERS);
   return begun;
-}
-
-function beginRequest(port: number) {
-  const socket = connect(port, '127.0.0.1').on('error', () => {});
-  const head = 'POST /graphql HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n';
-  socket.write(`${head}content-length: ${BODY.length}\r\n\r\n`);
-  const response = text(socket);
-  return { response, finish: () => socket.write(BODY) };
 }
 
 /** The value of each series, by its name and labels. */

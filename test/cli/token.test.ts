@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { dmsInShell, runDms } from '../journeys/dms-command.js';
 import { prepareCommands } from '../support/commands.js';
 import { newDataDirectory, removeDataDirectory } from '../support/data-directory.js';
@@ -36,22 +36,15 @@ test.each([
   expect(await stored('expires_at - created_at AS lifetime')).toEqual([{ lifetime }]);
 });
 
-describe.skipIf(!existsSync('/dev/full'))('a token that cannot be printed', () => {
-  test.each([
-    ['its disk is full', '> /dev/full'],
-    ['its reader has closed it', '| sleep 0'],
-  ])(
-    'a token that cannot be printed since %s is not made, and its name stays free',
-    async (reason, output) => {
-      const line = `token create --name lost ${output}`;
-      const { stderr, code } = await dmsInShell(line, commands.database.environment);
-      expect(stderr).toContain(
-        `dms: No token was created: standard output cannot be written, since ${reason}`,
-      );
-      expect(code).toBe(1);
-      expect((await create('lost')).code).toBe(0);
-    },
-  );
+test.skipIf(!existsSync('/dev/full')).each([
+  ['its disk is full', '> /dev/full'],
+  ['its reader has closed it', '| sleep 0'],
+])('a token that cannot be printed since %s is not made, and its name stays free', async (reason, output) => {
+  const line = `token create --name lost ${output}`;
+  const { stderr, code } = await dmsInShell(line, commands.database.environment);
+  expect(stderr).toContain(`dms: No token was created: standard output cannot be written, since ${reason}`);
+  expect(code).toBe(1);
+  expect((await create('lost')).code).toBe(0);
 });
 
 test('dms token create says that it has made a new database, and where', { timeout: 120_000 }, async () => {

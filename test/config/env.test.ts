@@ -123,11 +123,7 @@ test.each<readonly [assignment: string, path: string, value: unknown]>([
   ['CACHE_MB=0', 'http.cache.megabytes', 0],
   ['CACHE_SECONDS=5', 'http.cache.seconds', 5],
   ['CORS_ORIGINS=*', 'http.corsOrigins', '*'],
-  [
-    'CORS_ORIGINS=https://a.example, http://b:3000',
-    'http.corsOrigins',
-    ['https://a.example', 'http://b:3000'],
-  ],
+  ['CORS_ORIGINS=https://a.b, http://b:3000', 'http.corsOrigins', ['https://a.b', 'http://b:3000']],
   ['GRAPHQL_MAX_COST=5000', 'graphql.maxFields', 5000],
   ['GRAPHQL_INTROSPECTION=off', 'graphql.introspection', false],
   ['PERSISTED_ONLY=operations.json', 'graphql.persistedOnly', resolve('operations.json')],
@@ -192,56 +188,63 @@ test('whatever TRUST_PROXY says is rejected by name, or understood by Express', 
   );
 });
 
-test.each([
-  ['PORT', 'http', 'write a whole number from 0 to 65535'],
-  ['PORT', '65536', 'write a whole number from 0 to 65535'],
-  ['PORT', '1e3', 'write a whole number from 0 to 65535'],
-  ['BASE_PATH', '/a//b', 'write a path of letters'],
-  ['BASE_PATH', '/a/../b', 'write a path of letters'],
-  ['BASE_PATH', '/a?b', 'write a path of letters'],
-  ['LOG_LEVEL', 'loud', 'write debug or info or warn or error or silent'],
-  ['ROLE', 'worker', 'write all or api'],
-  ['RATE_LIMIT_ANONYMOUS', '0', 'write a whole number from 1 to'],
-  ['AUTH_REQUIRED', 'yes', 'write scopes or all'],
-  ['AUTH_ISSUER', 'a b', 'write it as in the tokens: printable characters without blanks'],
-  ['ANONYMOUS_SCOPES', 'dns', 'write dns:read or headers:read'],
-  ['SAMPLES', 'no', 'write on or off'],
-  ['CHANGES_KEPT', '1m', 'write a time from 1h to 3650d'],
-  ['DOMAINS_KEPT', '1h', 'write a time from 1d to 36500d, such as 730d, or off'],
-  ['TRUST_PROXY', 'true', 'write the number of proxies before this server, such as 1, or their addr'],
-  ['TRUST_PROXY', '0.0.0.0/0', 'write the number of proxies'],
-  ['TRUST_PROXY', '10.0.0.1, ::/0', 'write the number of proxies'],
-  ['CORS_ORIGINS', 'https://a.example/', 'https://a.example/ is not an origin; write origins as browsers'],
-  ['CORS_ORIGINS', 'https://bücher.example', 'https://bücher.example is not an origin'],
-  ['CORS_ORIGINS', 'null', 'null is not an origin'],
-  ['CORS_ORIGINS', '*,https://app.example', '* is not an origin'],
-  ['CORS_ORIGINS', 'https://*.app.example', 'https://*.app.example is not an origin'],
-  ['DNS_SERVERS', 'dns.example', 'write addresses of resolvers between commas'],
-  ['DNS_SERVERS', '192.0.2.53:0', 'write addresses of resolvers'],
-  ['DNS_SERVERS', '[192.0.2.53]:53', 'write addresses of resolvers'],
-  ['OBSERVE_DNS_TYPES', 'SRV,WIBBLE', 'write DNS types that can be queried, by mnemonic or number'],
-  ['OBSERVE_DNS_TYPES', 'ANY', 'write DNS types that can be queried'],
-  ['OBSERVE_DNS_TIMEOUT', '0s', 'write a time up to 1m'],
-  ['OBSERVE_DNS_TRIES', '0', 'write a whole number from 1 to 10'],
-  ['OBSERVE_HTTP_PORT', '0', 'write a whole number from 1 to 65535'],
-  ['OBSERVE_HTTP_TIMEOUT', '61s', 'write a time up to 1m'],
-  ['OBSERVE_HTTPS_GRACE', 'on', 'write a time up to 365d, such as 12h or 1d, or off'],
-  ['OBSERVE_USER_AGENT', 'agent\u00e9', 'write up to 256 printable characters of ASCII'],
-  ['OBSERVE_SOURCE', 'x'.repeat(65), 'write 1 to 64 printable characters'],
-  ['OBSERVE_IGNORED_HEADERS', '+etag, via', 'write header names between commas, each with + or - to change'],
-  ['OBSERVE_IGNORED_HEADERS', 'date, a:b', 'write header names between commas'],
-  ['OBSERVE_CONCURRENCY', '0', 'write a whole number from 1 to'],
-  ['OBSERVE_LEASE', '4s', 'write a time from 5s to 1h, such as 2m'],
-  ['LIMIT_RECORDS', '1k', 'write a whole number from 1 to 1000000'],
-  ['LIMIT_HEADER_VALUE', '1023', 'write a size from 1024 to 16777216 bytes, such as 65536, 64kB or 4MB'],
-  ['LIMIT_LINE', '4 MiB', 'write a size from 1024 to 268435456 bytes'],
-  ['SHUTDOWN_TIMEOUT', '11m', 'write a time up to 10m, such as 10s'],
-  ['HTTP_MAX_AGE', '31536001', 'write a whole number from 0 to 31536000'],
-  ['OTEL_TRACES_EXPORTER', 'zipkin', 'write otlp or none'],
-])(
+/** A row for each value. */
+function eachOf(rows: readonly (readonly [name: string, advice: string, ...values: string[]])[]) {
+  return rows.flatMap(([name, advice, ...values]) => values.map((value) => [name, value, advice] as const));
+}
+
+test.each(
+  eachOf([
+    ['PORT', 'write a whole number from 0 to 65535', 'http', '65536', '1e3'],
+    ['BASE_PATH', 'write a path of letters', '/a//b', '/a/../b', '/a?b'],
+    ['LOG_LEVEL', 'write debug or info or warn or error or silent', 'loud'],
+    ['ROLE', 'write all or api', 'worker'],
+    ['RATE_LIMIT_ANONYMOUS', 'write a whole number from 1 to', '0'],
+    ['AUTH_REQUIRED', 'write scopes or all', 'yes'],
+    ['AUTH_ISSUER', 'write it as in the tokens: printable characters without blanks', 'a b'],
+    ['ANONYMOUS_SCOPES', 'write dns:read or headers:read', 'dns'],
+    ['SAMPLES', 'write on or off', 'no'],
+    ['CHANGES_KEPT', 'write a time from 1h to 3650d', '1m'],
+    ['DOMAINS_KEPT', 'write a time from 1d to 36500d, such as 730d, or off', '1h'],
+    ['TRUST_PROXY', 'write the number of proxies before this server', 'true', '0.0.0.0/0', '1.2.3.4, ::/0'],
+    ['CORS_ORIGINS', 'https://a.example/ is not an origin; write origins as browsers', 'https://a.example/'],
+    ['CORS_ORIGINS', '* is not an origin', '*,https://app.example'],
+    ...['https://bücher.example', 'null', 'https://*.app.example'].map(
+      (origin) => ['CORS_ORIGINS', `${origin} is not an origin`, origin] as const,
+    ),
+    [
+      'DNS_SERVERS',
+      'write addresses of resolvers between commas',
+      'dns.example',
+      '1.2.3.4:0',
+      '[1.2.3.4]:53',
+    ],
+    ['OBSERVE_DNS_TYPES', 'write DNS types that can be queried, by mnemonic or number', 'SRV,WIBBLE', 'ANY'],
+    ['OBSERVE_DNS_TIMEOUT', 'write a time up to 1m', '0s'],
+    ['OBSERVE_DNS_TRIES', 'write a whole number from 1 to 10', '0'],
+    ['OBSERVE_HTTP_PORT', 'write a whole number from 1 to 65535', '0'],
+    ['OBSERVE_HTTP_TIMEOUT', 'write a time up to 1m', '61s'],
+    ['OBSERVE_HTTPS_GRACE', 'write a time up to 365d, such as 12h or 1d, or off', 'on'],
+    ['OBSERVE_USER_AGENT', 'write up to 256 printable characters of ASCII', 'agent\u00e9'],
+    ['OBSERVE_SOURCE', 'write 1 to 64 printable characters', 'x'.repeat(65)],
+    [
+      'OBSERVE_IGNORED_HEADERS',
+      'write header names between commas, each with + or -',
+      '+a, via',
+      'date, a:b',
+    ],
+    ['OBSERVE_CONCURRENCY', 'write a whole number from 1 to', '0'],
+    ['OBSERVE_LEASE', 'write a time from 5s to 1h, such as 2m', '4s'],
+    ['LIMIT_RECORDS', 'write a whole number from 1 to 1000000', '1k'],
+    ['LIMIT_HEADER_VALUE', 'write a size from 1024 to 16777216 bytes, such as 65536, 64kB or 4MB', '1023'],
+    ['LIMIT_LINE', 'write a size from 1024 to 268435456 bytes', '4 MiB'],
+    ['SHUTDOWN_TIMEOUT', 'write a time up to 10m, such as 10s', '11m'],
+    ['HTTP_MAX_AGE', 'write a whole number from 0 to 31536000', '31536001'],
+    ['OTEL_TRACES_EXPORTER', 'write otlp or none', 'zipkin'],
+  ]),
+)(
   'a bad setting stops the program with one line that names and shows it, and says what to write: %s=%s',
-  (...row) => {
-    const [name, value, advice] = row;
+  (name, value, advice) => {
     expect(complaintOf({ [name]: value })).toContain(`${name} is "${value}": ${advice}`);
   },
 );
@@ -252,29 +255,33 @@ const PROVIDER = {
   AUTH_AUDIENCE: 'dms',
 };
 
-test.each([
-  ['DATABASE_URL', 'mysql://u:hunter2@host/db', 'write postgresql://user:password@host:5432/name'],
-  ['DATABASE_URL', 'host=a password=hunter2', 'write postgresql://user:password@host:5432/name'],
-  ['DATABASE_URL', 'postgresql://u:hunter2@a:5432,b:5433/db', 'one host that leads to the primary'],
-  ['DATABASE_URL', 'postgresql://u:hunter2@/db?host=a,b', 'one host that leads to the primary'],
-  ['DATABASE_READ_URLS', 'postgresql://a/b, mysql://u:hunter2@c/d', 'write postgresql://user:password@host'],
-  ['REDIS_URL', 'redis.example:6379', 'write redis://user:password@host:6379, '],
-  ['REDIS_URL', 'http://:hunter2@redis.example', 'write redis://'],
-  ['REDIS_URL', 'redis://', 'write redis://'],
-  ['REDIS_URL', 'redis://:hunter2@h/name', 'write redis://'],
-  ['REDIS_URL', 'redis://:hunter2%zz@h', 'write redis://'],
-  ['SMTP_URL', 'mail.example', 'write smtp://user:password@host:587?from=dms@example.com'],
-  ['SMTP_URL', 'smtp://u:hunter2@mail.example', 'write smtp://'],
-  ['SMTP_URL', 'https://u:hunter2@h?from=a@b', 'write smtp://'],
-  ['SMTP_URL', 'smtp://u:hunter2%zz@h', 'write smtp://'],
-  ['AUTH_JWKS_URL', 'http://id.example.com/jwks', 'write an https address without user and password'],
-  ['AUTH_JWKS_URL', 'http://localhost.example.com/jwks', 'write an https address'],
-  ['AUTH_JWKS_URL', 'http://10.0.0.1/jwks', 'write an https address'],
-  ['AUTH_JWKS_URL', 'file:///etc/jwks.json', 'write an https address'],
-  ['AUTH_JWKS_URL', 'https://user:hunter2@id.example.com/jwks', 'write an https address'],
-  ['OTEL_EXPORTER_OTLP_ENDPOINT', 'u:hunter2@collector', 'write a URL such as http://127.0.0.1:4318'],
-  ['OTEL_EXPORTER_OTLP_HEADERS', 'a=b,hunter2', 'write name=value, with commas between several'],
-])('a bad setting that may contain a password is not shown: %s=%s', (name, value, advice) => {
+const POSTGRESQL = 'write postgresql://user:password@host';
+const REDIS = 'write redis://user:password@host:6379, ';
+const ONE_HOST = 'one host that leads to the primary';
+const SMTP = 'write smtp://user:password@host:587?from=dms@example.com';
+const JWKS = 'write an https address without user and password';
+
+test.each(
+  eachOf([
+    ['DATABASE_URL', POSTGRESQL, 'mysql://u:hunter2@host/db', 'host=a password=hunter2'],
+    ['DATABASE_URL', ONE_HOST, 'postgres://u:hunter2@a:5432,b:5433/db', 'postgres://u:hunter2@/db?host=a,b'],
+    ['DATABASE_READ_URLS', POSTGRESQL, 'postgresql://a/b, mysql://u:hunter2@c/d'],
+    ['REDIS_URL', REDIS, 'redis.example:6379', 'redis://'],
+    ['REDIS_URL', REDIS, 'http://:hunter2@a.example', 'redis://:hunter2@h/name', 'redis://:hunter2%zz@h'],
+    ['SMTP_URL', SMTP, 'mail.example', 'smtp://u:hunter2@mail.example', 'smtp://u:hunter2%zz@h'],
+    ['SMTP_URL', SMTP, 'https://u:hunter2@h?from=a@b'],
+    ['AUTH_JWKS_URL', JWKS, 'http://id.example.com/jwks', 'http://localhost.example.com/jwks'],
+    [
+      'AUTH_JWKS_URL',
+      JWKS,
+      'http://10.0.0.1/jwks',
+      'file:///etc/jwks.json',
+      'https://user:hunter2@id.example',
+    ],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'write a URL such as http://127.0.0.1:4318', 'u:hunter2@collector'],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'write name=value, with commas between several', 'a=b,hunter2'],
+  ]),
+)('a bad setting that may contain a password is not shown: %s=%s', (name, value, advice) => {
   const complaint = complaintOf({ [name]: value, OTEL_TRACES_EXPORTER: 'otlp' });
   expect(complaint).toContain(`${name} is not valid (it is not shown, since it may contain a password): `);
   expect(complaint).toContain(advice);

@@ -1,4 +1,6 @@
+import { connect } from 'node:net';
 import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { expect } from 'vitest';
 import { requireDocumentedAnswers } from '../support/documented-fetch.js';
 import { type CommandResult, type DmsCommand, startDms, startLocalDms } from './dms-command.js';
@@ -66,6 +68,16 @@ async function addressOf(stdout: Readable | null, result: Promise<CommandResult>
   const endRequirement = requireDocumentedAnswers(url);
   result.finally(endRequirement).catch(() => {});
   return url;
+}
+
+const QUERY = '{"query":"{__typename}"}';
+
+/** A request whose body is not complete, on a connection of its own. What comes of one that is cut off is ''. */
+export function beginRequest(url: string): { response: Promise<string>; finish(): void } {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => {});
+  const head = 'POST /graphql HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n';
+  socket.write(`${head}content-length: ${QUERY.length}\r\n\r\n`);
+  return { response: text(socket).catch(() => ''), finish: () => socket.write(QUERY) };
 }
 
 const CONCURRENCY = 8;

@@ -51,18 +51,14 @@ interface Seen extends Found {
   isLeftOut(header: string): boolean;
 }
 
-interface Comparison {
-  readonly expectations: readonly Expectation[];
-  readonly found: ReadonlyMap<string, Seen>;
-}
-
 export async function runCheck(context: CommandContext, file: string, options: CheckOptions): Promise<void> {
   context.failure.code = NOT_COMPARED;
   const { at, observe, json } = options;
   const all = await readExpectations(context, file, options);
-  const comparison = await (observe ? observeExpected(context, all) : findRecorded(context, all, at));
-  const { found } = comparison;
-  const { seen, unseen } = separateUnseen(comparison);
+  const { expectations, found } = await (observe
+    ? observeExpected(context, all)
+    : findRecorded(context, all, at));
+  const { seen, unseen } = separateUnseen(expectations, found);
   const differences = differencesOf(seen, found);
   await writeText(context.stdout, differences.map(json ? asJson : asText).join(''));
   const domains = new Set(differences.map(({ domain }) => domain));
@@ -80,7 +76,7 @@ export async function runCheck(context: CommandContext, file: string, options: C
 }
 
 /** @returns the expectations without what was not observed, and why that was not. */
-function separateUnseen({ expectations, found }: Comparison) {
+function separateUnseen(expectations: readonly Expectation[], found: ReadonlyMap<string, Seen>) {
   const unseen = new Set<string>();
   const isObserved = (domain: string, part: string, reason = found.get(domain)?.failures.get(part)) => {
     if (reason !== undefined) unseen.add(`${part} of ${domain} (${reason})`);
@@ -110,24 +106,19 @@ function typesIn({ types, records }: Expectation): readonly string[] {
   return [...types, ...records.map(({ type }) => type)];
 }
 
-/** The domains where the records of these expectations may be found. */
 function domainsIn(expectations: readonly Expectation[]): readonly string[] {
   const named = expectations.flatMap(({ domain, domainsOf, records }) => [
-    ...(domain === null ? [] : [domain]),
-    ...records.flatMap(({ host }) => domainsOf(host)),
+    domain ?? [],
+    ...records.map(({ host }) => domainsOf(host)),
   ]);
-  return [...new Set(named)];
+  return [...new Set(named.flat())];
 }
 
-async function findRecorded(
-  context: CommandContext,
-  expectations: readonly Expectation[],
-  at: Instant | undefined,
-): Promise<Comparison> {
+async function findRecorded(context: CommandContext, all: readonly Expectation[], at: Instant | undefined) {
   const found = new Map<string, Seen>();
   const ignored = alwaysIgnoring(context.settings().observe.ignoredHeaders);
   await context.withConnections('fail', async ({ pool }) => {
-    for await (const history of readHistories(pool, domainsIn(expectations))) {
+    for await (const history of readHistories(pool, domainsIn(all))) {
       if (!isKnown(history.state.created, at)) continue;
       const records = staysAsOf(history, at).filter(({ removed }) => removed === null);
       const headers = headerPeriods(history, at).filter(({ removed }) => removed === null);
@@ -141,7 +132,7 @@ async function findRecorded(
       });
     }
   });
-  return { expectations, found };
+  return { expectations: all, found };
 }
 
 /**
@@ -150,7 +141,7 @@ async function findRecorded(
  *
  * @throws OperationError where there is nothing to observe; where a signal, or the clock, ends it.
  */
-async function observeExpected(context: CommandContext, all: readonly Expectation[]): Promise<Comparison> {
+async function observeExpected(context: CommandContext, all: readonly Expectation[]) {
   const found = new Map<string, Seen>();
   const expectations = all.map((each) => ({
     ...each,
@@ -225,20 +216,16 @@ function formOf(text: string): CheckFormat {
   return /^(?:---|#|%YAML|- |(?:domain|records|headers)\s*:)/.test(first) ? 'yaml' : 'zone';
 }
 
-async function expectationsIn(
-  context: CommandContext,
-  octets: Buffer,
-  form: CheckFormat,
-  origin: string | undefined,
-): Promise<readonly Expectation[]> {
+async function expectationsIn(context: CommandContext, octets: Buffer, form: CheckFormat, origin?: string) {
   if (!isUtf8(octets)) throw new InvalidObservationError('the file is not UTF-8.');
   const text = octets.toString();
   if (form === 'yaml' || form === 'json') return expectationsOfYaml(text);
   if (form === 'zone')
     return [expectationOfZone(text, origin === undefined ? origin : `${parseDomain(origin)}.`)];
   const { limits, observe } = context.settings();
-  const options = { now, limits, ignoredHeaders: observe.ignoredHeaders, observedAt: now() };
-  const parser = new InputParser(form, { ...options, onDetected: () => {} });
+  const { ignoredHeaders } = observe;
+  const parsing = { now, limits, ignoredHeaders, observedAt: now(), onDetected: () => {} };
+  const parser = new InputParser(form, parsing);
   const observations: Observation[] = [];
   for await (const lines of readJsonTexts(Readable.from([octets]), limits.line)) {
     for (const line of lines) {

@@ -41,14 +41,9 @@ export async function runCompletion(context: CommandContext, shell: keyof typeof
 }
 
 /** Prints words that may complete the last one of a command line, each with its meaning after a tab. */
-export async function runComplete(
-  context: CommandContext,
-  line: string,
-  _options: object,
-  { parent: program }: Command,
-): Promise<void> {
+export async function runComplete(context: CommandContext, line: string, _options: object, command: Command) {
   const [, ...words] = line.trimStart().split(/\s+/);
-  const found = program === null ? [] : wordsFor(program, words);
+  const found = command.parent === null ? [] : wordsFor(command.parent, words);
   const matching = found.filter((word) => word.startsWith(words.at(-1) ?? ''));
   await writeText(context.stdout, matching.map((word) => `${word}\n`).join(''));
 }

@@ -15,20 +15,17 @@ interface FollowOptions extends ChangeOptions, ColourOptions {
 /** Between attempts while the database does not answer, in milliseconds. */
 const RETRY_AFTER = 3_000;
 
-export async function runFollow(
-  context: CommandContext,
-  domains: readonly string[],
-  { after: begin, json, color, ...options }: FollowOptions,
-): Promise<void> {
+export async function runFollow(context: CommandContext, domains: readonly string[], options: FollowOptions) {
+  const { after: begin, json, ...selection } = options;
   const signal = stopSignal(context);
-  const paint = painter({ color }, context.stdout);
+  const paint = painter(options, context.stdout);
   let after = begin;
   const lineOf = (cursor: string, change: ChangeData) => {
     if (json) return jsonLine({ cursor, ...change });
     const domain = change.domain ?? '';
     return `${paint('dim', shortTime(change.date))}  ${domain}  ${changeText(change, domain, paint)}\n`;
   };
-  const selected = await changeParameters(context, domains, options);
+  const selected = await changeParameters(context, domains, selection);
   const following = withQuestions(context, async ({ follow }) => {
     // A stream ends after an hour.
     while (!signal.aborted) {

@@ -10,17 +10,14 @@ const ERASED_AT_ONCE = 500;
 
 export async function runForget(
   context: CommandContext,
-  domains: readonly string[],
-  { yes }: { yes: boolean },
+  texts: readonly string[],
+  options: { yes: boolean },
 ) {
-  if (!yes && domains.includes('-')) {
+  if (!options.yes && texts.includes('-'))
     throw new UsageError('Standard input cannot name the domains and confirm: add --yes.');
-  }
-  const names = await readDomains(context, domains);
-  if (!yes && !(await confirmed(context, names))) {
-    context.notes.write('Nothing was erased.\n');
-    return;
-  }
+  const names = await readDomains(context, texts);
+  if (!options.yes && !(await confirmed(context, names)))
+    return void context.notes.write('Nothing was erased.\n');
   await context.withDatabase('fail', async (database) => {
     const missing = new Set(names);
     for (let from = 0; from < names.length; from += ERASED_AT_ONCE) {

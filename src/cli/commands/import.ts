@@ -12,7 +12,7 @@ import type { Instant } from '../../model/instant.js';
 import { addImportCounts } from '../../recorder/import-counts.js';
 import { createRecorder } from '../../recorder/recorder.js';
 import { type CommandContext, now, stopSignal } from '../command-context.js';
-import { type ProgressState, REASONS_SHOWN, withProgress, writeText } from '../output.js';
+import { type ProgressState, REJECTED_LINES_SHOWN, withProgress, writeText } from '../output.js';
 import { remarksText, summaryJson, summaryText, warningText } from './import-report.js';
 
 interface ImportOptions {
@@ -51,7 +51,7 @@ export async function runImport(context: CommandContext, files: readonly string[
     ...options,
     createParser: () => new InputParser(options.format, parsing),
     onRejected(input: Input, line: Line, reason: string) {
-      if (summary.linesRejected <= REASONS_SHOWN)
+      if (summary.linesRejected <= REJECTED_LINES_SHOWN)
         context.stderr.write(`${input.name}, line ${line.number} rejected: ${reason}\n`);
       rejects?.write(line);
     },

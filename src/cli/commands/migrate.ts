@@ -5,10 +5,8 @@ import { OperationError } from '../../model/errors.js';
 import { judgeAnew } from '../../recorder/judge-anew.js';
 import type { CommandContext } from '../command-context.js';
 
-export async function runMigrate(
-  context: CommandContext,
-  { partitions, citus }: { partitions?: number; citus: boolean },
-): Promise<void> {
+export async function runMigrate(context: CommandContext, options: { partitions?: number; citus: boolean }) {
+  const { partitions, citus } = options;
   const settings = context.settings();
   const divides = citus || partitions !== undefined;
   if (divides && settings.databaseUrl === undefined) {
