@@ -53,12 +53,9 @@ function anyNumber(type: string): number | undefined {
  * questions and of messages (OPT, ANY, AXFR and so on; RFC 6895, section 3.1).
  */
 export function typeNumber(type: string): number | undefined {
-  const number = anyNumber(type);
-  return number === undefined || holdsNoData(number) ? undefined : number;
-}
-
-function holdsNoData(number: number): boolean {
-  return number === 0 || number === 41 || (number >= 128 && number <= 255) || number >= RESERVED;
+  const number = anyNumber(type) ?? 0;
+  const holdsNoData = number === 0 || number === 41 || (number >= 128 && number <= 255) || number >= RESERVED;
+  return holdsNoData ? undefined : number;
 }
 
 /** Those that records may have. */

@@ -3,7 +3,7 @@ import { octetEscape, quoted } from './text.js';
 
 /**
  * A string in double quotes; other text up to a blank, at whose end `=` may begin such a string (RFC 9460,
- * appendix A); a comment; blanks and parentheses, which join lines; anything else.
+ * appendix A); a parenthesis; a comment or blanks; anything else.
  */
 const TOKEN =
   /("(?:[^"\\]|\\.)*"|(?:[^"();\\ \t\r\n\f\v]|\\.)(?:[^();\\ \t\r\n\f\v"]|(?<!=)"|\\.)*(?:(?<==)"(?:[^"\\]|\\.)*")?)|([()])|(;[^\n]*|[ \t\r\n\f\v]+)|.+/gs;
@@ -59,7 +59,6 @@ export class MasterText {
     return this.#absolute(this.next());
   }
 
-  /** All fields that are left, without their quotes. */
   rest(): string[] {
     const rest = this.#fields.slice(this.#next);
     this.#next = this.#fields.length;
@@ -74,9 +73,8 @@ function unquoted(field: string): string {
 const ESCAPE = /\\(?:(25[0-5]|2[0-4]\d|[01]\d\d)|(\D))|\\/gu;
 
 /**
- * `\DDD` is one octet, a backslash before anything but a digit goes, all else is its UTF-8.
- *
- * @throws InvalidObservationError for any other backslash.
+ * `\DDD` is one octet, a backslash before anything but a digit goes, all else is its UTF-8. @throws
+ * InvalidObservationError for any other backslash.
  */
 export function fieldOctets(text: string): Buffer {
   if (!text.includes('\\')) return Buffer.from(text);

@@ -46,8 +46,8 @@ export interface DnsObservation {
    */
   readonly observedOwners?: ReadonlyMap<string, ReadonlySet<string>>;
   /**
-   * The records were seen at that time, and nothing is known of others: sightings, as passive DNS has them.
-   * They fill in history, wherever it is, and are no observation of their types. Absent: the set is complete.
+   * The records were seen then, and nothing is known of others: sightings, as passive DNS has them. They fill
+   * in history, wherever it is, and are no observation of their types. Absent: the set is complete.
    */
   readonly sighted?: boolean;
   /** By type, as recordsByType() gives them. A type without records may be missing. */
@@ -70,7 +70,6 @@ export function excessOfRecords(type: string, count: number, limits: Observation
   return `${count} records of type ${type} are more than LIMIT_RECORDS_PER_TYPE allows (${most})`;
 }
 
-/** As excessOfRecords(). */
 export function excessOfHeaders(
   headers: ReadonlyMap<string, string>,
   { headers: most, headerValue }: ObservationLimits,

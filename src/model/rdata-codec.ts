@@ -207,7 +207,6 @@ export function lengthBefore(octets: Buffer): Buffer {
   return Buffer.concat([Buffer.of(octets.length), octets]);
 }
 
-/** Reads all items that are left, at least so many. */
 export function untilEnd<Source extends { readonly isAtEnd: boolean }, Item>(
   source: Source,
   read: (source: Source) => Item,

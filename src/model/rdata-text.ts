@@ -8,9 +8,8 @@ import { LAYOUTS, parseRdata, RDATA_FIELDS, RETIRED_TYPES } from './rdata-types.
 import { quoted, requireStorable } from './text.js';
 
 /**
- * @returns the own fields, as parseDnsRecord takes them.
- * @throws MalformedMessageError for rdata that breaks the format of a type with fields of its own. Other types
- * have `data`, which can show anything.
+ * The own fields, as parseDnsRecord takes them. @throws MalformedMessageError for rdata that breaks the format
+ * of a type with fields of its own: `data` of others can show anything.
  */
 export function readRdata(type: string, rdata: MessageReader): Readonly<Record<string, unknown>> {
   const fields = RDATA_FIELDS.get(type);
@@ -57,7 +56,7 @@ const LONGEST_TEXT = 8 * codecs.LARGEST_RDATA;
  * `data` in its one canonical text, which is that of dig with names in lower case. That is the form of RFC 3597
  * for types without presentation, and for octets in that form that are not valid for their type.
  *
- * @param absolute Makes the names in it absolute, as MasterText has it; absent: they are.
+ * @param absolute As MasterText has it.
  * @throws InvalidObservationError for a text that is not rdata of the type.
  */
 export function parseRdataText(

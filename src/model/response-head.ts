@@ -17,9 +17,9 @@ const STATUS_LINE = /^HTTP\/(\d(?:\.\d)?) +([1-9]\d\d)(?!\d)/i;
 const NUL_OR_CR = /[\0\r]/;
 
 /**
- * Parses the head of a response: a status line, then a field on each line, up to an empty line or the end (RFC
- * 9112, section 2.1). Lines end with CRLF or LF. A line that begins with a blank continues the field before it
- * (section 5.2), or is skipped (section 2.2). Blanks before the colon are not part of the name (section 5.1).
+ * A status line, then a field on each line, up to an empty line or the end (RFC 9112, section 2.1). Lines end
+ * with CRLF or LF. A line that begins with a blank continues the field before it (section 5.2), or is skipped
+ * (section 2.2). Blanks before the colon are not part of the name (section 5.1).
  *
  * @param head As text, or with an octet for each character.
  * @throws InvalidObservationError for any other text, and for NUL or CR inside a line.
