@@ -1,4 +1,4 @@
-import { InvalidObservationError } from './errors.js';
+import { invalidValue } from './errors.js';
 import { memoized } from './memoized.js';
 import { invalidText, quoted } from './text.js';
 
@@ -71,7 +71,7 @@ export function canonicalType(type: string): string | undefined {
 export function requireType(text: string): string {
   const type = canonicalType(canonicalMnemonic(text));
   if (type !== undefined) return type;
-  throw new InvalidObservationError(
+  throw invalidValue(
     anyNumber(text) === undefined
       ? `the type ${quoted(text)} is not known: write TYPE and its number, such as TYPE65534.`
       : `no record can have the type ${quoted(text)}.`,

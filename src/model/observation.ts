@@ -1,5 +1,5 @@
 import type { DnsRecord } from './dns-record.js';
-import { InvalidObservationError } from './errors.js';
+import { invalidValue } from './errors.js';
 import type { Instant } from './instant.js';
 
 /** In canonical form. */
@@ -97,6 +97,5 @@ export function requireWithinLimits(
     excess ??= `${records} records are more than LIMIT_RECORDS allows (${limits.records})`;
   const key = excess === null ? 'httpHeaders' : 'dnsRecords';
   if (httpHeaders !== undefined) excess ??= excessOfHeaders(httpHeaders, limits);
-  if (excess !== null)
-    throw new InvalidObservationError(`${key}: ${excess}: set it higher to import the line.`);
+  if (excess !== null) throw invalidValue(`${key}: ${excess}: set it higher to import the line.`);
 }

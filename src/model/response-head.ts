@@ -1,4 +1,4 @@
-import { InvalidObservationError } from './errors.js';
+import { type InvalidObservationError, invalidValue } from './errors.js';
 import { trimmed } from './header-fields.js';
 
 /** Without the blanks around them. */
@@ -27,10 +27,8 @@ const NUL_OR_CR = /[\0\r]/;
 export function parseResponseHead(head: string): ResponseHead {
   const [statusLine = '', ...lines] = head.split(/\r?\n/);
   const [, version = '', status] = STATUS_LINE.exec(statusLine) ?? [];
-  if (status === undefined)
-    throw new InvalidObservationError('it does not begin with a status line (RFC 9112, 4).');
-  if (NUL_OR_CR.test(trimmed(statusLine)))
-    throw new InvalidObservationError('its status line contains NUL or CR.');
+  if (status === undefined) throw invalidValue('it does not begin with a status line (RFC 9112, 4).');
+  if (NUL_OR_CR.test(trimmed(statusLine))) throw invalidValue('its status line contains NUL or CR.');
   const end = lines.indexOf('');
   const fields = unfolded(end === -1 ? lines : lines.slice(0, end)).map(fieldOf);
   return { version, status: Number(status), fields };
@@ -55,5 +53,5 @@ function fieldOf(line: string, index: number): HeaderField {
 }
 
 function invalid(index: number, reason: string): InvalidObservationError {
-  return new InvalidObservationError(`field ${index + 1} ${reason}.`);
+  return invalidValue(`field ${index + 1} ${reason}.`);
 }
