@@ -2,7 +2,7 @@ import { attempt } from '../model/attempt.js';
 import { type DnsRecord, recordsByType } from '../model/dns-record.js';
 import { requireType } from '../model/dns-types.js';
 import { domainOfOwner, parseDomainName } from '../model/domain-name.js';
-import { InvalidObservationError } from '../model/errors.js';
+import { invalidValue } from '../model/errors.js';
 import { addTo } from '../model/groups.js';
 import { formatInstant, type Instant, parseInstant } from '../model/instant.js';
 import { isJsonObject, readAt, readOr, requireText } from '../model/json-values.js';
@@ -86,7 +86,7 @@ function sightingsOf(line: Json, now: Instant, shown: Shown): ParsedLine {
       if (remark !== undefined) remarks.set(remark, { text: remark });
     }, leaveOut);
   }
-  if (byDomain.size === 0) throw new InvalidObservationError(reason);
+  if (byDomain.size === 0) throw invalidValue(reason);
   const times = timesOf(line, now);
   const source = attempt(() => parseSourceName(requireText(line['sensor_id']))) ?? 'cof';
   const observations = [...byDomain].flatMap(([domain, records]) => {
@@ -139,15 +139,15 @@ function domainOf(host: string, stated: unknown): string {
   const domain = domainOfOwner(host);
   if (domain !== null) return domain;
   if (typeof stated === 'string') return readAt('dms_domain', () => parseDomainName(stated));
-  throw new InvalidObservationError(`rrname: ${quoted(host)} belongs to no domain.`);
+  throw invalidValue(`rrname: ${quoted(host)} belongs to no domain.`);
 }
 
 function timesOf(line: Json, now: Instant): readonly Instant[] {
   const times = [timeOf('first', line, now), timeOf('last', line, now)].filter((time) => time !== null);
   const [first, last = first] = times;
   if (first === undefined || last === undefined)
-    throw new InvalidObservationError('time_first: it is 0, and so is time_last.');
-  if (first > last) throw new InvalidObservationError('time_first: it is later than time_last.');
+    throw invalidValue('time_first: it is 0, and so is time_last.');
+  if (first > last) throw invalidValue('time_first: it is later than time_last.');
   return first === last ? [first] : [first, last];
 }
 
@@ -163,19 +163,18 @@ function timeOf(end: 'first' | 'last', line: Json, now: Instant): Instant | null
   const milliseconds = line[`time_${end}_ms`];
   const fine = Number.isInteger(milliseconds) ? BigInt(Number(milliseconds)) * 1000n : coarse;
   const time = fine / SECOND === coarse / SECOND ? fine : coarse;
-  if (time < EARLIEST_OF_TOOLS)
-    throw new InvalidObservationError(`${key}: ${formatInstant(time)} is before 1990.`);
+  if (time < EARLIEST_OF_TOOLS) throw invalidValue(`${key}: ${formatInstant(time)} is before 1990.`);
   return parseObservedAt(key, formatInstant(time), now);
 }
 
 /** Seconds since the epoch, as a number or text; or RFC 3339, where UTC need not be said. */
 function instantOf(value: unknown): Instant {
-  if (value === undefined) throw new InvalidObservationError('it is missing.');
+  if (value === undefined) throw invalidValue('it is missing.');
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   const [, seconds, fraction = ''] = /^(\d{1,11})(?:\.(\d+))?$/.exec(text) ?? [];
   if (seconds !== undefined) return BigInt(seconds) * SECOND + BigInt(fraction.slice(0, 6).padEnd(6, '0'));
   if (/^\d{4}-/.test(text))
     return parseInstant(text.replace(/^(\S+)[ T](\d\d:\d\d:\d\d(?:\.\d+)?)$/, '$1T$2Z'));
   const advice = /^\d{12,14}$/.test(text) ? ', but of milliseconds: divide it by 1000' : '';
-  throw new InvalidObservationError(`${shownValue(value)} is not a number of seconds since 1970${advice}.`);
+  throw invalidValue(`${shownValue(value)} is not a number of seconds since 1970${advice}.`);
 }

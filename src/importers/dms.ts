@@ -3,7 +3,7 @@ import { NOT, OTHER_TYPES } from '../history/state.js';
 import { type DnsRecord, parseDnsRecord, recordsByType } from '../model/dns-record.js';
 import { requireType } from '../model/dns-types.js';
 import { parseDomainName } from '../model/domain-name.js';
-import { InvalidObservationError } from '../model/errors.js';
+import { invalidValue } from '../model/errors.js';
 import { addHeaderField, joinHeaderFields } from '../model/header-fields.js';
 import type { Instant } from '../model/instant.js';
 import {
@@ -83,26 +83,24 @@ function parseBody(object: Json): Body {
   if (site !== undefined) body.response = readAt('site', () => parseSite(site, httpHeaders));
   if (source !== undefined) body.source = readAt('source', () => parseSourceName(requireText(source)));
   if (dnsRecords === undefined && httpHeaders === undefined)
-    throw new InvalidObservationError('it has neither dnsRecords nor httpHeaders: nothing was observed.');
+    throw invalidValue('it has neither dnsRecords nor httpHeaders: nothing was observed.');
   return body;
 }
 
 function parseSite(site: unknown, headers: unknown): SiteResponse {
-  if (headers === undefined)
-    throw new InvalidObservationError('it is where httpHeaders came from, which the line has not.');
-  if (!isJsonObject(site)) throw new InvalidObservationError('it is not an object.');
+  if (headers === undefined) throw invalidValue('it is where httpHeaders came from, which the line has not.');
+  if (!isJsonObject(site)) throw invalidValue('it is not an object.');
   requireKeys(site, SITE_KEYS);
   const { scheme, status } = site;
-  if (scheme !== 'https' && scheme !== 'http')
-    throw new InvalidObservationError('scheme: it is neither https nor http.');
-  if (!isStatus(status)) throw new InvalidObservationError('status: it is not a number from 100 to 999.');
+  if (scheme !== 'https' && scheme !== 'http') throw invalidValue('scheme: it is neither https nor http.');
+  if (!isStatus(status)) throw invalidValue('status: it is not a number from 100 to 999.');
   return { scheme, status, address: null };
 }
 
 function requireSightings({ sighted, dnsRecords, dnsTypes, httpHeaders }: Json): void {
   const hasRecords = Array.isArray(dnsRecords) && dnsRecords.length > 0;
   if (sighted === true && hasRecords && dnsTypes === undefined && httpHeaders === undefined) return;
-  throw new InvalidObservationError(
+  throw invalidValue(
     'sighted: only a line with dnsRecords, and without dnsTypes and httpHeaders, has it, and only as true.',
   );
 }
@@ -116,7 +114,7 @@ function parseDns(dnsRecords: unknown, dnsTypes: unknown): DnsObservation | unde
   if (dnsRecords !== undefined)
     return { ...types, records: recordsByType(parseRecords(dnsRecords, types.types)) };
   if (dnsTypes === undefined) return undefined;
-  throw new InvalidObservationError('dnsTypes: the line has no dnsRecords, the answer for these types.');
+  throw invalidValue('dnsTypes: the line has no dnsRecords, the answer for these types.');
 }
 
 function parseTypes(texts: readonly string[]): Pick<DnsObservation, 'types' | 'notOther'> {
@@ -130,13 +128,13 @@ function parseTypes(texts: readonly string[]): Pick<DnsObservation, 'types' | 'n
 }
 
 function parseRecords(value: unknown, types: ReadonlySet<string> | undefined): DnsRecord[] {
-  if (!Array.isArray(value)) throw new InvalidObservationError('dnsRecords: it is not an array of records.');
+  if (!Array.isArray(value)) throw invalidValue('dnsRecords: it is not an array of records.');
   const records: DnsRecord[] = [];
   for (const data of value) {
     try {
       const record = parseDnsRecord(data);
       if (types?.has(record.type) === false)
-        throw new InvalidObservationError(`its type ${record.type} is not in dnsTypes.`);
+        throw invalidValue(`its type ${record.type} is not in dnsTypes.`);
       records.push(record);
     } catch (error) {
       throw errorAt(`dnsRecords[${records.length}]`, error);
@@ -146,7 +144,7 @@ function parseRecords(value: unknown, types: ReadonlySet<string> | undefined): D
 }
 
 function parseHeaders(given: unknown): ReadonlyMap<string, string> {
-  if (!isJsonObject(given)) throw new InvalidObservationError('httpHeaders: it is not an object.');
+  if (!isJsonObject(given)) throw invalidValue('httpHeaders: it is not an object.');
   const headers = new Map<string, string[]>();
   for (const [name, value] of Object.entries(given)) {
     // Without readAt, for which each name would be quoted, whether or not it is wrong.

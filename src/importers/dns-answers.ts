@@ -1,7 +1,7 @@
 import { characterStringText } from '../model/character-string.js';
 import { type DnsRecord, parseDnsRecord, recordsByType } from '../model/dns-record.js';
 import { canonicalClass, canonicalType, requireType } from '../model/dns-types.js';
-import { InvalidObservationError } from '../model/errors.js';
+import { invalidValue } from '../model/errors.js';
 import { canonicalHostName } from '../model/host-name.js';
 import { formatInstant, type Instant } from '../model/instant.js';
 import { isIpv4 } from '../model/ip-address.js';
@@ -70,7 +70,7 @@ export function lineOfAnswers(
     ...remarks.flatMap(({ example = [] }) => example),
   ];
   const why = told.map((reason) => reason.replace(/\.$/, '')).join('; ');
-  throw new InvalidObservationError(`nothing was observed: ${why || otherwise}.`);
+  throw invalidValue(`nothing was observed: ${why || otherwise}.`);
 }
 
 /**
@@ -141,7 +141,7 @@ export function isOf(domain: string, { host }: AnswerRecord): boolean {
 
 function requireClassIn(value: unknown): void {
   if (value === undefined || (typeof value === 'string' && canonicalClass(value) === 'IN')) return;
-  throw new InvalidObservationError(`class: ${shownValue(value)} is not IN, and no other is read.`);
+  throw invalidValue(`class: ${shownValue(value)} is not IN, and no other is read.`);
 }
 
 /** @throws InvalidObservationError where it does not answer, by its status, flags and sections. */
@@ -154,20 +154,20 @@ export function recordsOfResponse(
   const { data = response['status'] === 'NXDOMAIN' ? {} : undefined } = response;
   const { answers, authorities, flags } = readAt('data', () => requireObject(data));
   const isSet = flagReader(flags ?? response['flags']);
-  if (isSet('tc', 'truncated') === true) throw new InvalidObservationError('the response was truncated.');
+  if (isSet('tc', 'truncated') === true) throw invalidValue('the response was truncated.');
   const records = readAt('data.answers', () => objectsIn(answers).map(recordOf));
   const others = readAt('data.authorities', () => objectsIn(authorities));
   if (records.some((record) => isOf(domain, record))) return records;
-  if (records.length > 0) throw new InvalidObservationError('the answers are of other names.');
+  if (records.length > 0) throw invalidValue('the answers are of other names.');
   const isAuthoritative = isSet('aa', 'authoritative');
   if (isAuthoritative === false && isSet('ra', 'recursion_available') === false)
-    throw new InvalidObservationError('the server is neither responsible for the name nor a resolver.');
+    throw invalidValue('the server is neither responsible for the name nor a resolver.');
   const servers = others.filter(({ type }) => type === 'NS');
   const isOfRoot = servers.some(({ name }) => name === '.' || name === '');
   // RFC 2308, section 2.2: without SOA, name servers are those to be queried instead.
   const isReferral =
     servers.length > 0 && isAuthoritative !== true && !others.some(({ type }) => type === 'SOA');
-  if (isReferral || isOfRoot) throw new InvalidObservationError('the response is a referral.');
+  if (isReferral || isOfRoot) throw invalidValue('the response is a referral.');
   return [];
 }
 
@@ -175,7 +175,7 @@ function requireAnswered({ status, error, class: dnsClass }: Json): void {
   requireClassIn(dnsClass);
   if (status === 'NOERROR' || status === 'NXDOMAIN') return;
   const told = status ?? error;
-  throw new InvalidObservationError(told === undefined ? 'it has no status.' : `status ${shownValue(told)}.`);
+  throw invalidValue(told === undefined ? 'it has no status.' : `status ${shownValue(told)}.`);
 }
 
 /** Bits of a message's header are in an object, by their names, or in a list of those that are set. */
@@ -189,7 +189,7 @@ export function parseTime(key: string, value: unknown, now: Instant, { observedA
   if (time !== undefined && time >= EARLIEST_OF_TOOLS) return time;
   if (observedAt !== undefined) return observedAt;
   const problem = time === undefined ? 'it is missing' : `${formatInstant(time)} is before 1990`;
-  throw new InvalidObservationError(
+  throw invalidValue(
     `${key}: ${problem}; say when the lines were observed, --observed-at 2024-03-01T10:20:30Z.`,
   );
 }
@@ -198,7 +198,7 @@ export function parseTime(key: string, value: unknown, now: Instant, { observedA
 export function objectsIn(value: unknown): readonly Json[] {
   if (value === undefined || value === null) return [];
   if (Array.isArray(value) && value.every(isJsonObject)) return value;
-  throw new InvalidObservationError('it is not a list of objects.');
+  throw invalidValue('it is not a list of objects.');
 }
 
 export function textOf(place: string, value: unknown): string {
@@ -213,7 +213,7 @@ export function typeText(value: unknown): string {
 /** @throws InvalidObservationError for U+FFFD, which tools write in place of octets that are not UTF-8. */
 export function requireWhole(text: string): string {
   if (!text.includes('\ufffd')) return text;
-  throw new InvalidObservationError(`octets that were not UTF-8 are lost in ${quoted(text)}.`);
+  throw invalidValue(`octets that were not UTF-8 are lost in ${quoted(text)}.`);
 }
 
 export function shownValue(value: unknown): string {
@@ -222,7 +222,7 @@ export function shownValue(value: unknown): string {
 
 export function requireObject(value: unknown): Json {
   if (isJsonObject(value)) return value;
-  throw new InvalidObservationError('it is missing, or not an object.');
+  throw invalidValue('it is missing, or not an object.');
 }
 
 /** The fields of a TXT record, of which a tool does not write how its text is divided into strings. */

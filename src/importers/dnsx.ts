@@ -1,5 +1,5 @@
 import { parseDomainName } from '../model/domain-name.js';
-import { InvalidObservationError } from '../model/errors.js';
+import { invalidValue } from '../model/errors.js';
 import { isJsonObject, readAt, requireText } from '../model/json-values.js';
 import { fieldOctets } from '../model/master-text.js';
 import { quoted } from '../model/text.js';
@@ -21,9 +21,7 @@ export function createDnsxParser(options: dns.AnswerOptions): FormatParser {
     const line = parseJsonLine(text);
     const { hosts_file, host, timestamp, all, status_code: status } = line;
     if (hosts_file === true)
-      throw new InvalidObservationError(
-        'hosts_file: the addresses are from a file of the machine, not from DNS.',
-      );
+      throw invalidValue('hosts_file: the addresses are from a file of the machine, not from DNS.');
     const domain = readAt('host', () => parseDomainName(requireText(host)));
     const observedAt = dns.parseTime('timestamp', timestamp, now, options);
     const records = all === undefined ? recordsOfArrays(line, domain) : readAt('all', () => recordsIn(all));
@@ -39,7 +37,7 @@ const RECORD = /^(\S+)\s+\d+\s+(\S+)\s+(\S+)\s+(.*)$/s;
 
 /** From lines of a master file; what begins with `;` tells of the message. */
 function recordsIn(all: unknown): dns.AnswerRecord[] {
-  if (!Array.isArray(all)) throw new InvalidObservationError('it is not a list.');
+  if (!Array.isArray(all)) throw invalidValue('it is not a list.');
   return all.flatMap((line: unknown) => {
     const text = typeof line === 'string' ? line : '';
     if (/^\s*;/.test(text)) return [];
@@ -51,7 +49,7 @@ function recordsIn(all: unknown): dns.AnswerRecord[] {
 
 function unread(type: string, reason: string): dns.AnswerRecord {
   const fields = () => {
-    throw new InvalidObservationError(reason);
+    throw invalidValue(reason);
   };
   return { host: undefined, type, fields };
 }
@@ -71,9 +69,7 @@ function recordsOfArrays(line: Json, domain: string): dns.AnswerRecord[] {
   const servers = itemsOf(line['ns']);
   const isOfRoot = servers.some((name) => typeof name === 'string' && ROOT_SERVER.test(name));
   if (isOfRoot && domain !== 'root-servers.net')
-    throw new InvalidObservationError(
-      'nothing was observed: the response is a referral to the name servers of the root.',
-    );
+    throw invalidValue('nothing was observed: the response is a referral to the name servers of the root.');
   const aliases = recordsOf('cname');
   // The status is that of the last name (RFC 6604, section 3).
   if (aliases.length > 0) return aliases.length === 1 ? aliases : [];

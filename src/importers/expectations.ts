@@ -2,7 +2,7 @@ import { isMap, isNode, isSeq, LineCounter, type Node, parseAllDocuments } from 
 import type { Expectation } from '../history/expectation.js';
 import { type DnsRecord, parseDnsRecord } from '../model/dns-record.js';
 import { domainOfOwner, parseDomainName } from '../model/domain-name.js';
-import { InvalidObservationError } from '../model/errors.js';
+import { invalidValue } from '../model/errors.js';
 import { addTo } from '../model/groups.js';
 import { addHeaderField, joinHeaderFields } from '../model/header-fields.js';
 import { ancestorsOf } from '../model/host-name.js';
@@ -62,7 +62,7 @@ export function expectationsOfYaml(text: string): Expectation[] {
   return [...parseAllDocuments(text, { lineCounter: lines })].flatMap((document) => {
     const [error] = document.errors;
     if (error !== undefined)
-      throw new InvalidObservationError(`${lineOf(error.pos[0])}: ${error.message.split(/ at line|\n/)[0]}.`);
+      throw invalidValue(`${lineOf(error.pos[0])}: ${error.message.split(/ at line|\n/)[0]}.`);
     const { contents } = document;
     if (contents === null) return [];
     const items = isSeq(contents) ? contents.items : [contents];
@@ -94,7 +94,7 @@ function expectationOf(value: unknown, at: At): Expectation {
   const domain = at(['domain'], () => parseDomainName(requireText(object['domain'])));
   const listed: readonly unknown[] = at(['records'], () => {
     if (Array.isArray(records)) return records;
-    throw new InvalidObservationError('it is not a list.');
+    throw invalidValue('it is not a list.');
   });
   const fields = Object.entries(at(['headers'], () => requireObject(headers)));
   return {

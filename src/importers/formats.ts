@@ -1,5 +1,5 @@
 import { attempt } from '../model/attempt.js';
-import { InvalidObservationError } from '../model/errors.js';
+import { InvalidObservationError, invalidValue } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
 import { readOr } from '../model/json-values.js';
 import { type ObservationLimits, requireWithinLimits } from '../model/observation.js';
@@ -82,7 +82,7 @@ export class InputParser {
       const other = error instanceof InvalidObservationError ? attempt(() => formatOf(text)) : undefined;
       if (other === undefined || other === format) throw error;
       if (!this.#isNamed) return this.#parseAs(other, text);
-      throw new InvalidObservationError(
+      throw invalidValue(
         `the line is in format ${other}, but is read as ${format}: ` +
           `import lines of ${other} with --format ${other}, from a file of their own.`,
       );
@@ -110,7 +110,7 @@ function formatOf(text: string): ImportFormat {
   );
   if (found !== undefined) return found;
   const known = IMPORT_FORMATS.map((format) => `${format}: ${FORMATS[format].keys[0]}`).join('; ');
-  throw new InvalidObservationError(
+  throw invalidValue(
     `its keys are of no known format (${known}). Name the format, such as --format dms, to see what is wrong.`,
   );
 }

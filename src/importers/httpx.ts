@@ -1,5 +1,5 @@
 import { parseDomainName } from '../model/domain-name.js';
-import { InvalidObservationError } from '../model/errors.js';
+import { invalidValue } from '../model/errors.js';
 import { addHeaderField, joinHeaderFields, textOfOctets } from '../model/header-fields.js';
 import { alwaysIgnoring } from '../model/ignored-headers.js';
 import { canonicalIp, isIpv4, isIpv6 } from '../model/ip-address.js';
@@ -60,13 +60,12 @@ export function createHttpxParser(ignored: ReadonlySet<string>): FormatParser {
 }
 
 function requireFrontPage({ failed, method, final_url, chain_status_codes, chain }: Json): void {
-  if (failed === true)
-    throw new InvalidObservationError('failed: httpx got no response; nothing was observed.');
+  if (failed === true) throw invalidValue('failed: httpx got no response; nothing was observed.');
   if (method !== undefined && method !== 'GET')
-    throw new InvalidObservationError('method: it is not GET; run httpx without -x.');
+    throw invalidValue('method: it is not GET; run httpx without -x.');
   // These keys are there only where at least one redirect was followed.
   if ([final_url, chain_status_codes, chain].some((key) => key !== undefined))
-    throw new InvalidObservationError(
+    throw invalidValue(
       'httpx has followed redirects, and the headers are those of the last page: run it without ' +
         '-follow-redirects and -follow-host-redirects.',
     );
@@ -84,7 +83,7 @@ function domainOf({ url, input }: Json): string {
     if (domain === null) return frontPageDomain(target);
     // One host may have been requested for the page of another, for example by `-vhost-input`.
     if (parseDomainName(parseAddress(target).host) === domain) return domain;
-    throw new InvalidObservationError(`${quoted(target)} is not of the domain in url, ${quoted(domain)}.`);
+    throw invalidValue(`${quoted(target)} is not of the domain in url, ${quoted(domain)}.`);
   });
 }
 
@@ -100,8 +99,8 @@ function responseOf({ url, status_code: status, host_ip, host }: Json): Pick<Obs
 function fieldsOf({ raw_header: raw, header }: Json): readonly Field[] {
   if (raw !== undefined) return readAt('raw_header', () => rawFields(requireText(raw)));
   if (isJsonObject(header)) return Object.entries(header);
-  if (header !== undefined) throw new InvalidObservationError('header: it is not an object.');
-  throw new InvalidObservationError(
+  if (header !== undefined) throw invalidValue('header: it is not an object.');
+  throw invalidValue(
     'it has neither raw_header nor header: run httpx with -irh (-include-response-header), or with -irr ' +
       '(-include-response) for the exact names.',
   );
@@ -140,7 +139,7 @@ const FRONT_PAGE = /^(?:(?:https?)?:|(?:https)?:443|(?:http)?:80)$/;
 function frontPageDomain(address: string): string {
   const { scheme = '', host, port = '', path } = parseAddress(address);
   if (FRONT_PAGE.test(`${scheme}:${port}`) && /^\/?$/.test(path)) return parseDomainName(host);
-  throw new InvalidObservationError(
+  throw invalidValue(
     `${quoted(address)} is not the front page of a domain, such as https://example.org/: ` +
       'run httpx on names alone, without -p and -path.',
   );

@@ -21,10 +21,10 @@ export interface ImportOptions {
 }
 
 /**
- * Large enough to see several observations of a domain at once, and small enough for four in memory, in which
- * they take many times as much. The bytes are those of lines that do not repeat what an earlier one says.
+ * Large enough to see several observations of a domain at once, small enough for four in memory, where they
+ * take many times as much. The bytes are those of lines that do not repeat what an earlier one says.
  */
-const BATCH_OBSERVATIONS = 10_000;
+const BATCH_LINES = 10_000;
 const BATCH_DOMAINS = 2_000;
 const BATCH_BYTES = 256 * 1024;
 
@@ -70,10 +70,9 @@ export async function importLines(
 }
 
 class Batch {
-  readonly observations: Observation[] = [];
+  /** The observations of each line that has some. */
+  readonly lines: (readonly Observation[])[] = [];
   readonly domains = new Set<string>();
-  /** How many of the observations each line has that has some, in their order. */
-  readonly lines: number[] = [];
   bytes = 0;
 }
 
@@ -94,21 +93,19 @@ class BatchQueue {
     if (!options.byDomain) this.#timer = setInterval(flush, FLUSH_MILLISECONDS);
   }
 
-  /** @param next The domain of the next line; undefined: it tells of none. */
+  /** @param next The domain of the next line, if it has any. */
   mayEndBefore(next: string | undefined): boolean {
-    const { observations, domains, bytes } = this.#batch;
-    if (observations.length < BATCH_OBSERVATIONS && domains.size < BATCH_DOMAINS && bytes < BATCH_BYTES)
-      return false;
-    return !this.#options.byDomain || (next !== undefined && next !== observations.at(-1)?.domain);
+    const { lines, domains, bytes } = this.#batch;
+    if (lines.length < BATCH_LINES && domains.size < BATCH_DOMAINS && bytes < BATCH_BYTES) return false;
+    return !this.#options.byDomain || (next !== undefined && next !== lines.at(-1)?.[0]?.domain);
   }
 
   /** @throws why a batch before could not be recorded. */
   add(observations: readonly Observation[], bytes: number): void {
     if (this.#failure !== undefined) throw this.#failure;
     const batch = this.#batch;
-    if (observations.length > 0) batch.lines.push(observations.length);
+    if (observations.length > 0) batch.lines.push(observations);
     for (const observation of observations) {
-      batch.observations.push(observation);
       batch.domains.add(observation.domain);
       // Lines that say the same have their contents in common (see parseDmsLine).
       const content = observation.dns ?? observation.httpHeaders ?? observation;
@@ -138,12 +135,12 @@ class BatchQueue {
   /** Hands over the batch, if it has any; after a failure, nothing more is recorded. */
   #submit(): void {
     const batch = this.#batch;
-    if (this.#failure !== undefined || batch.observations.length === 0) return;
+    if (this.#failure !== undefined || batch.lines.length === 0) return;
     this.#batch = new Batch();
     const { recorder, summary, older } = this.#options;
     const recording = recorder
-      .record(batch.observations, older)
-      .then((recorded) => summary.add(batch.lines, batch.observations, recorded))
+      .record(batch.lines.flat(), older)
+      .then((recorded) => summary.add(batch.lines, recorded))
       .catch((error: unknown) => {
         // What fails after it may fail for its sake; where the server ends, only one may be told why.
         if (this.#failure === undefined || isLost(this.#failure)) this.#failure = error;

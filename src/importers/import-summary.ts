@@ -39,18 +39,18 @@ export class ImportSummary {
    */
   readonly #domains = new Map<string, number | null>();
 
-  /** @param lines How many of the observations each line has that has some, in their order. */
-  add(lines: readonly number[], batch: readonly Observation[], recording: Recording): void {
+  /** @param lines The observations of each line that has some. */
+  add(lines: readonly (readonly Observation[])[], recording: Recording): void {
     const newNames = new Set(recording.newNames);
-    for (const { domain } of batch) {
+    for (const { domain } of lines.flat()) {
       if (this.#domains.has(domain) || this.#domains.size >= MAX_DOMAINS_COUNTED) continue;
       this.#domains.set(domain, newNames.has(domain) ? 0 : null);
     }
     let first = 0;
-    for (const count of lines) {
-      const outcomes = recording.outcomes.slice(first, first + count);
-      this.#addLine(outcomes, batch[first]?.domain ?? '');
-      first += count;
+    for (const { 0: observation, length } of lines) {
+      const outcomes = recording.outcomes.slice(first, first + length);
+      this.#addLine(outcomes, observation?.domain ?? '');
+      first += length;
     }
     this.newDomains += newNames.size;
     for (const count of COUNTS) this[count] += recording[count];

@@ -1,4 +1,4 @@
-import { InvalidObservationError } from '../model/errors.js';
+import { invalidValue } from '../model/errors.js';
 import { CLOCK_TOLERANCE, formatInstant, type Instant, parseInstant } from '../model/instant.js';
 import { isJsonObject, readAt, requireText } from '../model/json-values.js';
 import type { ParsedLine } from './lines.js';
@@ -22,9 +22,7 @@ export function parseJsonLine(line: string): Json {
     if (position !== undefined) place = ` (character ${Number(position) + 1})`;
   }
   if (!isJsonObject(value))
-    throw new InvalidObservationError(
-      `it is no JSON object${place}: each line must be one whole JSON object.`,
-    );
+    throw invalidValue(`it is no JSON object${place}: each line must be one whole JSON object.`);
   requireUniqueKeys(line, value);
   return value;
 }
@@ -34,9 +32,7 @@ export function parseObservedAt(key: string, value: unknown, now: Instant): Inst
   return readAt(key, () => {
     const observedAt = parseInstant(requireText(value));
     if (observedAt <= now + CLOCK_TOLERANCE) return observedAt;
-    throw new InvalidObservationError(
-      `${formatInstant(observedAt)} is more than five minutes in the future.`,
-    );
+    throw invalidValue(`${formatInstant(observedAt)} is more than five minutes in the future.`);
   });
 }
 
@@ -57,7 +53,7 @@ export function requireUniqueKeys(text: string, value: object): void {
   if (text.match(KEY_END)?.length === keys) return;
   const written = text.match(STRING)?.filter((string) => string.endsWith(':')) ?? [];
   if (written.length === keys) return;
-  throw new InvalidObservationError('a key occurs twice in one object: write it once.');
+  throw invalidValue('a key occurs twice in one object: write it once.');
 }
 
 /** Without recursion, since JSON may be nested as deep as it is long. */

@@ -1,5 +1,5 @@
 import { isAscii, isUtf8 } from 'node:buffer';
-import { InvalidObservationError } from '../model/errors.js';
+import { invalidValue } from '../model/errors.js';
 import type { Observation } from '../model/observation.js';
 
 /** As bytes, so that a rejected one can be written unchanged. */
@@ -82,12 +82,10 @@ function withoutEnds(bytes: Buffer, isFirst: boolean): Buffer {
 /** @throws InvalidObservationError when the line is too long or is not UTF-8. */
 export function textOf({ bytes }: Line, longest = Number.POSITIVE_INFINITY): string {
   if (bytes.length > longest)
-    throw new InvalidObservationError(
+    throw invalidValue(
       `the line is longer than LIMIT_LINE allows (${longest} bytes): set it higher to import the line.`,
     );
   if (isAscii(bytes)) return bytes.toString('latin1');
   if (isUtf8(bytes)) return bytes.toString('utf8');
-  throw new InvalidObservationError(
-    'the line is not UTF-8: a file must be text, or text packed with gzip or xz.',
-  );
+  throw invalidValue('the line is not UTF-8: a file must be text, or text packed with gzip or xz.');
 }

@@ -1,6 +1,6 @@
 import { canonicalType, requireType } from '../model/dns-types.js';
 import { parseDomainName } from '../model/domain-name.js';
-import { InvalidObservationError } from '../model/errors.js';
+import { invalidValue } from '../model/errors.js';
 import { formatInstant } from '../model/instant.js';
 import { readAt, requireText } from '../model/json-values.js';
 import { genericText, parseRdataText } from '../model/rdata-text.js';
@@ -22,8 +22,7 @@ export function createMassdnsParser(options: dns.AnswerOptions): FormatParser {
     const domain = readAt('name', () => parseDomainName(nameText(requireText(line['name']))));
     const records = readAt('nothing was observed', () => dns.recordsOfResponse(domain, line, recordOf));
     const type = readAt('type', () => requireType(dns.typeText(requireText(line['type']))));
-    if (dns.PROOFS.has(type))
-      throw new InvalidObservationError(`type: answers for ${type} need not be complete.`);
+    if (dns.PROOFS.has(type)) throw invalidValue(`type: answers for ${type} need not be complete.`);
     const observedAt = dns.parseTime('rx_ts', receivedAt(line['rx_ts'], text), now, options);
     const answers = { domain, observedAt, source: 'massdns', types: new Set([type]), records };
     const isText = (record: dns.AnswerRecord) => record.type === 'TXT' && dns.isOf(domain, record);
@@ -40,7 +39,7 @@ function receivedAt(value: unknown, text: string): string | undefined {
   if (value === undefined) return undefined;
   const digits = RECEIVED.exec(text)?.[1];
   if (digits !== undefined && Number(digits) === value) return formatInstant(BigInt(digits) / 1000n);
-  throw new InvalidObservationError('rx_ts: it is not a number of nanoseconds since 1970.');
+  throw invalidValue('rx_ts: it is not a number of nanoseconds since 1970.');
 }
 
 /** Where names are in the rdata that is written as text. Of all other types but CAA it is octets. */
@@ -59,7 +58,7 @@ function recordOf({ name, class: dnsClass, type: given, data }: Json): dns.Answe
 }
 
 function fieldsOf(type: string, text: string): Json {
-  if (/[^ -~]/.test(text)) throw new InvalidObservationError('data: massdns writes nothing but ASCII.');
+  if (/[^ -~]/.test(text)) throw invalidValue('data: massdns writes nothing but ASCII.');
   const known = canonicalType(type) ?? type;
   if (known === 'TXT') return dns.joinedText(octetsOf(text));
   const names = NAMES.get(type);
@@ -69,9 +68,7 @@ function fieldsOf(type: string, text: string): Json {
   // Names in octets may be compressed, by the place of another in the message, which is not known here. Of
   // other octets that are not valid, the form of RFC 3597 is all that there is.
   if (!LAYOUTS.has(known) || !String(parseRdataText(known, data)['data']).startsWith('\\#')) return { data };
-  throw new InvalidObservationError(
-    `data: it is not the data of a record of type ${known}, or has a compressed name.`,
-  );
+  throw invalidValue(`data: it is not the data of a record of type ${known}, or has a compressed name.`);
 }
 
 /** Octets that are not visible in ASCII are written as `\xHH`, the backslash among them. */
@@ -90,7 +87,7 @@ function nameText(text: string): string {
 /** Flags are shifted right by 7: the highest, "issuer critical" (RFC 8659, section 4.1), is 1. */
 function authorization(text: string): string {
   const [, flags, tag = '', value = ''] = /^([01]) (\S+) "(.*)"$/s.exec(text) ?? [];
-  if (flags === undefined) throw new InvalidObservationError(`data: ${quoted(text)} is not a CAA record.`);
+  if (flags === undefined) throw invalidValue(`data: ${quoted(text)} is not a CAA record.`);
   const octets = octetsOf(tag);
   const critical = Number(flags) * 128;
   return genericText(Buffer.concat([Buffer.of(critical, octets.length), octets, octetsOf(value)]));

@@ -33,6 +33,8 @@ const ENCODED: Recodings = [
 ];
 const LONGEST_MAGIC = 6;
 
+const STDIN = 'standard input';
+
 /**
  * What is packed with gzip or xz is unpacked, and UTF-16 with its byte order mark becomes UTF-8.
  *
@@ -47,10 +49,7 @@ export async function openInput(
   onBytes: (count: number) => void,
   signal?: AbortSignal,
 ): Promise<Input> {
-  if (path === '-') {
-    const name = 'standard input';
-    return { name, size: null, bytes: read(name, () => stdin, onBytes, signal) };
-  }
+  if (path === '-') return { name: STDIN, size: null, bytes: read(STDIN, () => stdin, onBytes, signal) };
   const stats = await stat(path).catch((error: unknown) => {
     throw unreadable(path, error);
   });
@@ -69,7 +68,7 @@ async function* read(
   const stream = open();
   if (signal !== undefined) addAbortSignal(signal, stream);
   try {
-    const [unpack, packed] = await recodingOf(octetsOf(stream), PACKED);
+    const [unpack, packed] = await recodingOf(stream, PACKED);
     const octets = count(packed, onBytes, unpack === null ? CHUNK_BYTES : PACKED_BYTES);
     const [recode, text] = await recodingOf(unpack?.(octets) ?? octets, ENCODED);
     yield* recode?.(text) ?? text;
@@ -80,10 +79,6 @@ async function* read(
     // A reader that stops early leaves standard input open, which the process would wait for.
     stream.destroy();
   }
-}
-
-async function* octetsOf(stream: Readable): AsyncGenerator<Buffer> {
-  for await (const chunk of stream) yield Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk));
 }
 
 /** Null: they are not recoded. Nothing shorter than a magic is a whole line. */

@@ -57,10 +57,10 @@ export async function* sortLines(
       await runs.append(run);
       [run, size] = [[], 0];
     }
-    if (runs.isEmpty) yield* chunksOf(run);
+    if (runs.places.length === 0) yield* chunksOf(run);
     else {
       await runs.append(run);
-      yield* merge(runs.readAll());
+      yield* merge(runs.places.map((places) => runs.read(places)));
     }
   } finally {
     await runs.close();
@@ -92,14 +92,10 @@ type Run = AsyncIterator<KeyedLine[], undefined>;
 class RunFile {
   #file: FileHandle | undefined;
   /** Of each run, where its chunks begin and the last one ends. */
-  readonly #runs: number[][] = [];
-
-  get isEmpty(): boolean {
-    return this.#runs.length === 0;
-  }
+  readonly places: number[][] = [];
 
   async append(run: KeyedLine[]): Promise<void> {
-    let end = this.#runs.at(-1)?.at(-1) ?? 0;
+    let end = this.places.at(-1)?.at(-1) ?? 0;
     const places = [end];
     try {
       this.#file ??= await openUnnamed();
@@ -116,14 +112,10 @@ class RunFile {
         { cause: error },
       );
     }
-    this.#runs.push(places);
+    this.places.push(places);
   }
 
-  readAll(): Run[] {
-    return this.#runs.map((places) => this.#read(places));
-  }
-
-  async *#read([start = 0, ...ends]: readonly number[]): AsyncGenerator<KeyedLine[], undefined> {
+  async *read([start = 0, ...ends]: readonly number[]): AsyncGenerator<KeyedLine[], undefined> {
     let position = start;
     for (const end of ends) {
       const buffer = Buffer.allocUnsafe(end - position);

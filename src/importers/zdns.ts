@@ -1,6 +1,6 @@
 import { canonicalType } from '../model/dns-types.js';
 import { parseDomainName } from '../model/domain-name.js';
-import { InvalidObservationError } from '../model/errors.js';
+import { invalidValue } from '../model/errors.js';
 import { compareInstants, type Instant } from '../model/instant.js';
 import { isJsonObject, readAt, readOr, requireText } from '../model/json-values.js';
 import { octetEscape, quoted } from '../model/text.js';
@@ -55,7 +55,7 @@ function joinByTime(answers: readonly dns.DnsAnswers[]): dns.DnsAnswers[] {
 function requireNotOfAny({ data }: Json): void {
   const answers = isJsonObject(data) ? dns.objectsIn(data['answers']) : [];
   if (answers.some(({ type, cpu }) => type === 'HINFO' && cpu === 'RFC8482'))
-    throw new InvalidObservationError('an answer to ANY need not have all types and records.');
+    throw invalidValue('an answer to ANY need not have all types and records.');
 }
 
 /** @param module What was queried: some answers have another `type` of their own, such as SSHFP. */
@@ -65,7 +65,7 @@ function recordOf(answer: Json, module: string | null): dns.AnswerRecord {
   const fields = () => {
     const read = READERS.get(type);
     if (read !== undefined) return read(answer);
-    throw new InvalidObservationError('records of this type are not read.');
+    throw invalidValue('records of this type are not read.');
   };
   return { host: name, type, class: dnsClass, fields };
 }
@@ -133,7 +133,7 @@ function textReader(layout: string): Reader {
 /** Its strings are written with the escapes of master files. */
 function inQuotes(text: string): string {
   if (/^(?:[^"\\]|\\.)*$/s.test(text)) return `"${text}"`;
-  throw new InvalidObservationError(`${quoted(text)} has a quote or a backslash that is not escaped.`);
+  throw invalidValue(`${quoted(text)} has a quote or a backslash that is not escaped.`);
 }
 
 /** RFC 9460, section 2.1. */

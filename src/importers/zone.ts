@@ -1,6 +1,6 @@
 import { type DnsRecord, parseDnsRecord } from '../model/dns-record.js';
 import { requireType } from '../model/dns-types.js';
-import { InvalidObservationError } from '../model/errors.js';
+import { invalidValue } from '../model/errors.js';
 import { readAt } from '../model/json-values.js';
 import { parseRdataText } from '../model/rdata-text.js';
 import { quoted } from '../model/text.js';
@@ -30,9 +30,7 @@ export function parseZone(text: string, origin?: string): DnsRecord[] {
     if (!directive.startsWith('$')) return [recordOf(entry, known, absolute)];
     if (directive.toUpperCase() === '$ORIGIN') known.origin = absolute(argument);
     else if (directive.toUpperCase() !== '$TTL')
-      throw new InvalidObservationError(
-        `${quoted(directive)} is not read: write the records that it stands for.`,
-      );
+      throw invalidValue(`${quoted(directive)} is not read: write the records that it stands for.`);
     return [];
   };
   return [...entriesOf(text)].flatMap(({ line, entry }) => readAt(`line ${line}`, () => read(entry)));
@@ -41,11 +39,9 @@ export function parseZone(text: string, origin?: string): DnsRecord[] {
 function recordOf(entry: string, known: { owner?: string }, absolute: (name: string) => string): DnsRecord {
   const [, owner = '', recordClass = 'IN', typeText, data = ''] = ENTRY.exec(entry) ?? [];
   if (typeText === undefined)
-    throw new InvalidObservationError(
-      `${quoted(entry)} is no record: write owner, TTL, class, type and data.`,
-    );
+    throw invalidValue(`${quoted(entry)} is no record: write owner, TTL, class, type and data.`);
   const host = owner === '' ? known.owner : absolute(owner);
-  if (host === undefined) throw new InvalidObservationError('the first record has no owner name.');
+  if (host === undefined) throw invalidValue('the first record has no owner name.');
   known.owner = host;
   const type = requireType(typeText);
   return parseDnsRecord({ host, class: recordClass, type, ...parseRdataText(type, data, absolute) });
@@ -55,7 +51,7 @@ function absoluteTo(origin: string | undefined, name: string): string {
   // A final dot counts after an even number of backslashes: others escape it.
   if (/(?<!\\)(?:\\\\)*\.$/.test(name)) return name;
   if (origin !== undefined) return name === '@' ? origin : `${name}.${origin === '.' ? '' : origin}`;
-  throw new InvalidObservationError(
+  throw invalidValue(
     `${quoted(name)} is relative, and there is no origin: write $ORIGIN and the zone before it, or --origin.`,
   );
 }
@@ -67,7 +63,7 @@ function* entriesOf(text: string): Generator<{ readonly line: number; readonly e
   for (const [piece, mark, other] of pieces) {
     depth += Number(mark === '(') - Number(mark === ')');
     if (other !== undefined || depth < 0)
-      throw new InvalidObservationError(`line ${lines}: ${quoted(piece)} has no counterpart.`);
+      throw invalidValue(`line ${lines}: ${quoted(piece)} has no counterpart.`);
     entry += mark === undefined ? piece : ' ';
     if (mark !== '\n') continue;
     lines += 1;
@@ -75,5 +71,5 @@ function* entriesOf(text: string): Generator<{ readonly line: number; readonly e
     if (entry.trim() !== '') yield { line: first, entry: entry.trimEnd() };
     [first, entry] = [lines, ''];
   }
-  if (depth > 0) throw new InvalidObservationError(`line ${first}: a parenthesis is not closed.`);
+  if (depth > 0) throw invalidValue(`line ${first}: a parenthesis is not closed.`);
 }

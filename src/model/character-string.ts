@@ -1,4 +1,4 @@
-import { InvalidObservationError } from './errors.js';
+import { invalidValue } from './errors.js';
 import { isWellFormed, octetEscape, quoted } from './text.js';
 
 const OCTET_ESCAPE = /\\(25[0-5]|2[0-4]\d|[01]\d\d)/g;
@@ -8,7 +8,7 @@ const OCTET_ESCAPE = /\\(25[0-5]|2[0-4]\d|[01]\d\d)/g;
  * without such digits too, is its own UTF-8. @throws InvalidObservationError
  */
 export function characterStringOctets(text: string): Buffer {
-  if (!isWellFormed(text)) throw new InvalidObservationError(`${quoted(text)} contains a lone surrogate.`);
+  if (!isWellFormed(text)) throw invalidValue(`${quoted(text)} contains a lone surrogate.`);
   if (!text.includes('\\')) return Buffer.from(text);
   const octets = Buffer.from(text).toString('latin1');
   return Buffer.from(

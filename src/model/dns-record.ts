@@ -1,7 +1,7 @@
 import { attempt } from './attempt.js';
 import { characterStringOctets, characterStringText, stringsOf } from './character-string.js';
 import { canonicalClass, requireType } from './dns-types.js';
-import { InvalidObservationError } from './errors.js';
+import { invalidValue } from './errors.js';
 import { addTo } from './groups.js';
 import { canonicalHostName } from './host-name.js';
 import { isJsonObject, readAt, requireText, requireTexts, unknownKey } from './json-values.js';
@@ -39,7 +39,7 @@ const layoutOf = memoized((text: string) => {
  * @throws InvalidObservationError for anything but a complete object of its type; the message names the key.
  */
 export function parseDnsRecord(data: unknown): DnsRecord {
-  if (!isJsonObject(data)) throw new InvalidObservationError('a record must be a JSON object.');
+  if (!isJsonObject(data)) throw invalidValue('a record must be a JSON object.');
   const layout = readAt('type', () => layoutOf(requireText(data['type'])));
   for (const key in data) {
     if (!layout.keys.has(key)) throw unknownKey(key, layout.keys, `in a record of type ${layout.type}`);
@@ -79,9 +79,7 @@ function fieldsOfData(type: string, fields: readonly RdataField[], { data, joine
   return readAt('data', () => {
     const other = fields.find(({ name }) => others[name] !== undefined);
     if (other === undefined) return { ...parseRdataText(type, requireText(data)), joined };
-    throw new InvalidObservationError(
-      `the record has ${other.name} too: write data or the fields of ${type}.`,
-    );
+    throw invalidValue(`the record has ${other.name} too: write data or the fields of ${type}.`);
   });
 }
 
@@ -96,7 +94,7 @@ function fieldsJson(fields: readonly RdataField[], data: Data): string {
 
 function requireRdataLength(octets: number): void {
   if (octets <= LARGEST_RDATA) return;
-  throw new InvalidObservationError(`its data is longer than ${LARGEST_RDATA} octets.`);
+  throw invalidValue(`its data is longer than ${LARGEST_RDATA} octets.`);
 }
 
 /** After the own fields of such a TXT record. */
@@ -117,7 +115,7 @@ function textJson({ txt, entries, joined = false }: Data): string {
   const strings = joined === true ? stringsOf(octets) : given;
   // Each character-string has a length octet before it.
   requireRdataLength(octets.length + strings.length);
-  if (typeof joined !== 'boolean') throw new InvalidObservationError('joined: it must be true or false.');
+  if (typeof joined !== 'boolean') throw invalidValue('joined: it must be true or false.');
   const json = JSON.stringify({
     txt: characterStringText(octets),
     entries: strings.map(characterStringText),
@@ -127,7 +125,7 @@ function textJson({ txt, entries, joined = false }: Data): string {
 
 function requireJoined(txt: string, entries: readonly string[], joined: Buffer): void {
   if (txt === entries.join('') || characterStringOctets(txt).equals(joined)) return;
-  throw new InvalidObservationError('it is not the entries joined.');
+  throw invalidValue('it is not the entries joined.');
 }
 
 /** As the specification's 2.3 shows it: the type's own fields follow the common ones. */

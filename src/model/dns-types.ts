@@ -1,4 +1,4 @@
-import { InvalidObservationError } from './errors.js';
+import { invalidValue } from './errors.js';
 import { memoized } from './memoized.js';
 import { invalidText, quoted } from './text.js';
 
@@ -53,12 +53,9 @@ function anyNumber(type: string): number | undefined {
  * questions and of messages (OPT, ANY, AXFR and so on; RFC 6895, section 3.1).
  */
 export function typeNumber(type: string): number | undefined {
-  const number = anyNumber(type);
-  return number === undefined || holdsNoData(number) ? undefined : number;
-}
-
-function holdsNoData(number: number): boolean {
-  return number === 0 || number === 41 || (number >= 128 && number <= 255) || number >= RESERVED;
+  const number = anyNumber(type) ?? 0;
+  const holdsNoData = number === 0 || number === 41 || (number >= 128 && number <= 255) || number >= RESERVED;
+  return holdsNoData ? undefined : number;
 }
 
 /** Those that records may have. */
@@ -74,7 +71,7 @@ export function canonicalType(type: string): string | undefined {
 export function requireType(text: string): string {
   const type = canonicalType(canonicalMnemonic(text));
   if (type !== undefined) return type;
-  throw new InvalidObservationError(
+  throw invalidValue(
     anyNumber(text) === undefined
       ? `the type ${quoted(text)} is not known: write TYPE and its number, such as TYPE65534.`
       : `no record can have the type ${quoted(text)}.`,

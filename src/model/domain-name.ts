@@ -57,11 +57,8 @@ export function domainOfOwner(host: string): string | null {
 
 /** A canonical name for display: A-labels in Unicode where they can be decoded, and unchanged where not. */
 export function unicodeName(name: string): string {
-  return name.includes('xn--') ? name.split('.').map(toUnicodeLabel).join('.') : name;
-}
-
-function toUnicodeLabel(label: string): string {
-  if (!label.startsWith('xn--')) return label;
-  const decoded = domainToUnicode(`${label}.x`).slice(0, -2);
-  return toALabel(decoded) === label ? decoded : label;
+  return name.replace(/(?<![^.])xn--[^.]*/g, (label) => {
+    const decoded = domainToUnicode(`${label}.x`).slice(0, -2);
+    return toALabel(decoded) === label ? decoded : label;
+  });
 }

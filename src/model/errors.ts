@@ -127,6 +127,10 @@ export class InvalidObservationError extends Error {
   override readonly name: string = 'InvalidObservationError';
 }
 
+export function invalidValue(reason: string): InvalidObservationError {
+  return new InvalidObservationError(reason);
+}
+
 /** Octets that are not a DNS message, or not rdata of their type. The message is the reason. */
 export class MalformedMessageError extends InvalidObservationError {
   override readonly name = 'MalformedMessageError';

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { InvalidObservationError } from './errors.js';
+import { invalidValue } from './errors.js';
 import { addTo } from './groups.js';
 import { memoized } from './memoized.js';
 import { invalidText, quoted, requireStorable } from './text.js';
@@ -16,7 +16,7 @@ export function isFieldName(name: string): boolean {
 export const canonicalFieldName: (name: string) => string = memoized((name) => {
   if (!isFieldName(name)) throw invalidText(name, 'the name of a header field (RFC 9110, 5.1)');
   if (name.length > LONGEST_NAME)
-    throw new InvalidObservationError(`${quoted(name)} is longer than ${LONGEST_NAME} characters.`);
+    throw invalidValue(`${quoted(name)} is longer than ${LONGEST_NAME} characters.`);
   // Names are equal without regard to case in ASCII only (RFC 9110, section 5.1): U+212A is no "k".
   return requireStorable(name).replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }, 4096);
@@ -37,7 +37,7 @@ export function trimmed(value: string): string {
 /** @throws InvalidObservationError also for CR or LF in the value (RFC 9110, section 5.5). */
 export function addHeaderField(fields: Map<string, string[]>, name: string, value: string): void {
   if (/[\r\n]/.test(value))
-    throw new InvalidObservationError(
+    throw invalidValue(
       `${quoted(value)} contains CR or LF (RFC 9110, 5.5): remove it, or write several values as a list.`,
     );
   addTo(fields, canonicalFieldName(name), canonicalFieldValue(value));

@@ -11,11 +11,7 @@ const FORMS = [
   new RegExp(`^${DAY} ${MONTH} (?<day>[ \\d]\\d) ${TIME} (?<year>\\d{4})$`),
 ];
 
-/**
- * In seconds since the Unix epoch; undefined for any other text. The name of the weekday is not checked.
- *
- * @param now A year of two digits is one near to it.
- */
+/** Both times in seconds since the Unix epoch. @param now A year of two digits is one near to it. */
 export function parseHttpDate(text: string, now: number): number | undefined {
   const groups = FORMS.map((form) => form.exec(text)?.groups).find((found) => found !== undefined);
   const { day = '', month = '', year = '', time } = groups ?? {};

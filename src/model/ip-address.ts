@@ -44,10 +44,8 @@ export function ipv4Octets(text: string): Buffer {
 const MAPPED = /^::ffff:[^:]+:[^:]+$/;
 
 /**
- * An IPv6 address in the form of RFC 5952: lower case, no leading zeros, `::` for the first longest run of two
- * or more zero groups, and IPv4-mapped addresses (::ffff:0:0/96) with the IPv4 address in decimals.
- *
- * @throws InvalidObservationError
+ * In the form of RFC 5952: lower case, no leading zeros, `::` for the first longest run of two or more zero
+ * groups, and IPv4-mapped addresses with the IPv4 address in decimals. @throws InvalidObservationError
  */
 export function canonicalIpv6(text: string): string {
   const address = compressedGroups(text);

@@ -1,4 +1,4 @@
-import { InvalidDomainError, InvalidObservationError } from './errors.js';
+import { InvalidDomainError, InvalidObservationError, invalidValue } from './errors.js';
 import { quoted } from './text.js';
 
 export function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -8,15 +8,15 @@ export function isJsonObject(value: unknown): value is Readonly<Record<string, u
 /** @throws InvalidObservationError */
 export function requireText(value: unknown): string {
   if (typeof value === 'string') return value;
-  throw new InvalidObservationError(value === undefined ? 'it is missing.' : 'it is not a string.');
+  throw invalidValue(value === undefined ? 'it is missing.' : 'it is not a string.');
 }
 
 /** At least one. @throws InvalidObservationError */
 export function requireTexts(value: unknown): readonly string[] {
-  if (value === undefined) throw new InvalidObservationError('it is missing.');
+  if (value === undefined) throw invalidValue('it is missing.');
   if (!Array.isArray(value) || !value.every((item) => typeof item === 'string'))
-    throw new InvalidObservationError('it is not an array of strings.');
-  if (value.length === 0) throw new InvalidObservationError('it is empty; write at least one string.');
+    throw invalidValue('it is not an array of strings.');
+  if (value.length === 0) throw invalidValue('it is empty; write at least one string.');
   return value;
 }
 
@@ -26,7 +26,7 @@ export function unknownKey(key: string, known: Iterable<string>, owner = ''): In
   const meant = [...known].find((name) => plain(name) === plain(key));
   const advice =
     meant === undefined ? `remove it, or write one of ${[...known].join(', ')}` : `write ${meant}`;
-  return new InvalidObservationError(`unknown key ${`${quoted(key)} ${owner}`.trimEnd()}: ${advice}.`);
+  return invalidValue(`unknown key ${`${quoted(key)} ${owner}`.trimEnd()}: ${advice}.`);
 }
 
 function isInvalidValue(error: unknown): error is Error {
@@ -38,7 +38,7 @@ function isInvalidValue(error: unknown): error is Error {
  * (`dnsRecords[3]: …`); any other error, a defect of the program, is returned unchanged.
  */
 export function errorAt(place: string, error: unknown): unknown {
-  return isInvalidValue(error) ? new InvalidObservationError(`${place}: ${error.message}`) : error;
+  return isInvalidValue(error) ? invalidValue(`${place}: ${error.message}`) : error;
 }
 
 export function readAt<Result>(place: string, read: () => Result): Result {

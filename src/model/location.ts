@@ -1,4 +1,4 @@
-import { InvalidObservationError } from './errors.js';
+import { invalidValue } from './errors.js';
 import type { MasterText } from './master-text.js';
 import type { MessageReader } from './message-reader.js';
 import { type RdataCodec, requireRdata } from './rdata-codec.js';
@@ -67,7 +67,7 @@ function angleIn(text: MasterText, positive: string, negative: string): number {
       throw invalidText(word, 'part of a location');
     thousandths += Math.round(Number(word) * unit);
   }
-  throw new InvalidObservationError(`${positive} or ${negative} is missing.`);
+  throw invalidValue(`${positive} or ${negative} is missing.`);
 }
 
 function centimetres(word: string, least: number, largest: number): number {

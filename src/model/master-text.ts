@@ -1,9 +1,9 @@
-import { InvalidObservationError } from './errors.js';
+import { invalidValue } from './errors.js';
 import { octetEscape, quoted } from './text.js';
 
 /**
  * A string in double quotes; other text up to a blank, at whose end `=` may begin such a string (RFC 9460,
- * appendix A); a comment; blanks and parentheses, which join lines; anything else.
+ * appendix A); a parenthesis; a comment or blanks; anything else.
  */
 const TOKEN =
   /("(?:[^"\\]|\\.)*"|(?:[^"();\\ \t\r\n\f\v]|\\.)(?:[^();\\ \t\r\n\f\v"]|(?<!=)"|\\.)*(?:(?<==)"(?:[^"\\]|\\.)*")?)|([()])|(;[^\n]*|[ \t\r\n\f\v]+)|.+/gs;
@@ -29,11 +29,11 @@ export class MasterText {
       if (field !== undefined) fields.push(field);
       else if (parenthesis !== undefined) depth += parenthesis === '(' ? 1 : -1;
       else if (space === undefined) {
-        throw new InvalidObservationError(`at ${quoted(found)} a quote or an escape has no end.`);
+        throw invalidValue(`at ${quoted(found)} a quote or an escape has no end.`);
       }
-      if (depth < 0) throw new InvalidObservationError('a parenthesis is closed that is not open.');
+      if (depth < 0) throw invalidValue('a parenthesis is closed that is not open.');
     }
-    if (depth !== 0) throw new InvalidObservationError('a parenthesis is not closed.');
+    if (depth !== 0) throw invalidValue('a parenthesis is not closed.');
     this.isGeneric = fields[0] === '\\#';
     this.#fields = fields;
   }
@@ -50,7 +50,7 @@ export class MasterText {
   /** Without its quotes. @throws InvalidObservationError at the end. */
   next(): string {
     const field = this.#fields[this.#next];
-    if (field === undefined) throw new InvalidObservationError('it ends too early.');
+    if (field === undefined) throw invalidValue('it ends too early.');
     this.#next += 1;
     return unquoted(field);
   }
@@ -59,7 +59,6 @@ export class MasterText {
     return this.#absolute(this.next());
   }
 
-  /** All fields that are left, without their quotes. */
   rest(): string[] {
     const rest = this.#fields.slice(this.#next);
     this.#next = this.#fields.length;
@@ -74,9 +73,8 @@ function unquoted(field: string): string {
 const ESCAPE = /\\(?:(25[0-5]|2[0-4]\d|[01]\d\d)|(\D))|\\/gu;
 
 /**
- * `\DDD` is one octet, a backslash before anything but a digit goes, all else is its UTF-8.
- *
- * @throws InvalidObservationError for any other backslash.
+ * `\DDD` is one octet, a backslash before anything but a digit goes, all else is its UTF-8. @throws
+ * InvalidObservationError for any other backslash.
  */
 export function fieldOctets(text: string): Buffer {
   if (!text.includes('\\')) return Buffer.from(text);
@@ -84,7 +82,7 @@ export function fieldOctets(text: string): Buffer {
   const unescaped = octets.replace(ESCAPE, (_, decimal?: string, character?: string) => {
     if (decimal !== undefined) return String.fromCharCode(Number(decimal));
     if (character !== undefined) return character;
-    throw new InvalidObservationError(`${quoted(text)}: after "\\" comes a character or \\000 to \\255.`);
+    throw invalidValue(`${quoted(text)}: after "\\" comes a character or \\000 to \\255.`);
   });
   return Buffer.from(unescaped, 'latin1');
 }

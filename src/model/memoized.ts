@@ -2,8 +2,7 @@
 const MAX_KEY_LENGTH = 255;
 
 /**
- * Keeps at most `limit` results. Equal ones become one and the same string, so that later comparisons are fast.
- * What `compute` throws is not kept.
+ * Equal results become one and the same string, so that later comparisons are fast. What is thrown is not kept.
  *
  * A full cache is emptied: for every record that is imported, that costs less than the order of use that
  * lru-cache keeps (a hit 20 ns for 75, a miss 430 for 770).

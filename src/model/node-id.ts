@@ -45,8 +45,7 @@ function noId(): PublicError {
 export const LENGTH_OF_DIGEST = 16;
 
 /**
- * What tells a DNS record from the others of its domain that were first seen at the same time.
- * loaders/search-records.ts has the same in SQL.
+ * Tells a DNS record from others of its domain first seen then. loaders/search-records.ts has the same in SQL.
  *
  * @param parts Its type, class, owner name, and its rdata as the JSON text that is stored.
  */

@@ -1,5 +1,5 @@
 import type { DnsRecord } from './dns-record.js';
-import { InvalidObservationError } from './errors.js';
+import { invalidValue } from './errors.js';
 import type { Instant } from './instant.js';
 
 /** In canonical form. */
@@ -46,8 +46,8 @@ export interface DnsObservation {
    */
   readonly observedOwners?: ReadonlyMap<string, ReadonlySet<string>>;
   /**
-   * The records were seen at that time, and nothing is known of others: sightings, as passive DNS has them.
-   * They fill in history, wherever it is, and are no observation of their types. Absent: the set is complete.
+   * The records were seen then, and nothing is known of others: sightings, as passive DNS has them. They fill
+   * in history, wherever it is, and are no observation of their types. Absent: the set is complete.
    */
   readonly sighted?: boolean;
   /** By type, as recordsByType() gives them. A type without records may be missing. */
@@ -70,7 +70,6 @@ export function excessOfRecords(type: string, count: number, limits: Observation
   return `${count} records of type ${type} are more than LIMIT_RECORDS_PER_TYPE allows (${most})`;
 }
 
-/** As excessOfRecords(). */
 export function excessOfHeaders(
   headers: ReadonlyMap<string, string>,
   { headers: most, headerValue }: ObservationLimits,
@@ -98,6 +97,5 @@ export function requireWithinLimits(
     excess ??= `${records} records are more than LIMIT_RECORDS allows (${limits.records})`;
   const key = excess === null ? 'httpHeaders' : 'dnsRecords';
   if (httpHeaders !== undefined) excess ??= excessOfHeaders(httpHeaders, limits);
-  if (excess !== null)
-    throw new InvalidObservationError(`${key}: ${excess}: set it higher to import the line.`);
+  if (excess !== null) throw invalidValue(`${key}: ${excess}: set it higher to import the line.`);
 }

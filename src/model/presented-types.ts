@@ -1,5 +1,5 @@
 import { type Mnemonics, numbered, typeName, typeNumberOf } from './dns-types.js';
-import { InvalidObservationError, MalformedMessageError } from './errors.js';
+import { invalidValue, MalformedMessageError } from './errors.js';
 import { ipv4Octets, ipv6Octets, ipv6OfOctets } from './ip-address.js';
 import { location } from './location.js';
 import type { MessageReader } from './message-reader.js';
@@ -180,7 +180,7 @@ const relayType: RdataCodec = {
   write: (text) => {
     const [discovery = 0, type = 0] = Buffer.concat([uint8.write(text), uint8.write(text)]);
     if (discovery > 1 || type >= FLAG)
-      throw new InvalidObservationError('the discovery bit, or the type of the relay, is too large.');
+      throw invalidValue('the discovery bit, or the type of the relay, is too large.');
     return Buffer.of((discovery * FLAG) | type);
   },
   read: (rdata) => {

@@ -5,7 +5,7 @@ import {
   stringsOf,
 } from './character-string.js';
 import type { Mnemonics } from './dns-types.js';
-import { InvalidObservationError, MalformedMessageError } from './errors.js';
+import { invalidValue, MalformedMessageError } from './errors.js';
 import { canonicalHostName, hostNameOctets } from './host-name.js';
 import { canonicalIpv4, canonicalIpv6, ipv4Octets, ipv6Octets, ipv6OfOctets } from './ip-address.js';
 import { requireText, requireTexts } from './json-values.js';
@@ -78,9 +78,9 @@ function canonicalInteger(value: unknown): number {
   const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
   if (typeof number === 'number' && Number.isInteger(number) && number >= 0 && number <= LARGEST_INTEGER)
     return number;
-  if (value === undefined) throw new InvalidObservationError('it is missing.');
+  if (value === undefined) throw invalidValue('it is missing.');
   const shown = typeof value === 'object' ? 'it' : quoted(String(value));
-  throw new InvalidObservationError(`${shown} is not an integer from 0 to ${LARGEST_INTEGER}.`);
+  throw invalidValue(`${shown} is not an integer from 0 to ${LARGEST_INTEGER}.`);
 }
 
 /** @throws InvalidObservationError for anything but an integer that has room, or one of the mnemonics. */
@@ -203,11 +203,10 @@ export function encodedOctets(text: string, encoding: Encoding): Buffer {
 
 /** @throws InvalidObservationError for more than 255 octets. */
 export function lengthBefore(octets: Buffer): Buffer {
-  if (octets.length > 255) throw new InvalidObservationError('a string is longer than 255 octets.');
+  if (octets.length > 255) throw invalidValue('a string is longer than 255 octets.');
   return Buffer.concat([Buffer.of(octets.length), octets]);
 }
 
-/** Reads all items that are left, at least so many. */
 export function untilEnd<Source extends { readonly isAtEnd: boolean }, Item>(
   source: Source,
   read: (source: Source) => Item,

@@ -1,5 +1,5 @@
 import { attempt } from './attempt.js';
-import { InvalidObservationError } from './errors.js';
+import { InvalidObservationError, invalidValue } from './errors.js';
 import { readOr } from './json-values.js';
 import { MasterText } from './master-text.js';
 import { MessageReader } from './message-reader.js';
@@ -8,9 +8,8 @@ import { LAYOUTS, parseRdata, RDATA_FIELDS, RETIRED_TYPES } from './rdata-types.
 import { quoted, requireStorable } from './text.js';
 
 /**
- * @returns the own fields, as parseDnsRecord takes them.
- * @throws MalformedMessageError for rdata that breaks the format of a type with fields of its own. Other types
- * have `data`, which can show anything.
+ * The own fields, as parseDnsRecord takes them. @throws MalformedMessageError for rdata that breaks the format
+ * of a type with fields of its own: `data` of others can show anything.
  */
 export function readRdata(type: string, rdata: MessageReader): Readonly<Record<string, unknown>> {
   const fields = RDATA_FIELDS.get(type);
@@ -57,7 +56,7 @@ const LONGEST_TEXT = 8 * codecs.LARGEST_RDATA;
  * `data` in its one canonical text, which is that of dig with names in lower case. That is the form of RFC 3597
  * for types without presentation, and for octets in that form that are not valid for their type.
  *
- * @param absolute Makes the names in it absolute, as MasterText has it; absent: they are.
+ * @param absolute As MasterText has it.
  * @throws InvalidObservationError for a text that is not rdata of the type.
  */
 export function parseRdataText(
@@ -68,9 +67,7 @@ export function parseRdataText(
   if (type === 'DS' && CANONICAL_DELEGATION.test(text)) return { data: text };
   try {
     if (text.length > LONGEST_TEXT)
-      throw new InvalidObservationError(
-        `its text is longer than ${LONGEST_TEXT} characters; write \\# and its octets.`,
-      );
+      throw invalidValue(`its text is longer than ${LONGEST_TEXT} characters; write \\# and its octets.`);
     const fields = new MasterText(requireStorable(text), absolute);
     // Which of its fields are names, which a file may have relative to its origin, is not known.
     const isKept = RETIRED_TYPES.has(type) && !fields.isGeneric && absolute === undefined;
@@ -81,7 +78,7 @@ export function parseRdataText(
   } catch (error) {
     if (!(error instanceof InvalidObservationError)) throw error;
     const reason = error.message.replace(/\.$/, '');
-    throw new InvalidObservationError(`it is not the data of a record of type ${type}: ${reason}.`);
+    throw invalidValue(`it is not the data of a record of type ${type}: ${reason}.`);
   }
 }
 
@@ -90,11 +87,11 @@ export function rdataOctets(type: string, fields: MasterText): Buffer {
   if (fields.isGeneric) return genericOctets(fields);
   const layout = LAYOUTS.get(type) ?? RDATA_FIELDS.get(type)?.flatMap(({ codec }) => codec ?? []);
   if (layout === undefined)
-    throw new InvalidObservationError('write \\#, the number of octets, and the octets in hexadecimal.');
+    throw invalidValue('write \\#, the number of octets, and the octets in hexadecimal.');
   const octets = codecs.writeAll(layout, fields);
-  if (!fields.isAtEnd) throw new InvalidObservationError(`${quoted(fields.next())} is one field too many.`);
+  if (!fields.isAtEnd) throw invalidValue(`${quoted(fields.next())} is one field too many.`);
   if (octets.length <= codecs.LARGEST_RDATA) return octets;
-  throw new InvalidObservationError(`it is longer than ${codecs.LARGEST_RDATA} octets.`);
+  throw invalidValue(`it is longer than ${codecs.LARGEST_RDATA} octets.`);
 }
 
 /** RFC 3597, section 5. The hexadecimal may be in several pieces. */
@@ -102,7 +99,7 @@ function genericOctets(fields: MasterText): Buffer {
   const [, length = '', ...pieces] = fields.rest();
   const octets = codecs.encodedOctets(pieces.join(''), 'hex');
   if (octets.length === codecs.integerOctets(length, 2).readUInt16BE(0)) return octets;
-  throw new InvalidObservationError(`there are ${octets.length} octets in place of ${length}.`);
+  throw invalidValue(`there are ${octets.length} octets in place of ${length}.`);
 }
 
 /**

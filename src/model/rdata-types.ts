@@ -102,7 +102,6 @@ export function rdataFields(type: string): readonly RdataField[] {
   return RDATA_FIELDS.get(type) ?? OTHER_RDATA_FIELDS;
 }
 
-/** The own fields of a record's `rdata` by their names, in the order of the specification. */
 export function parseRdata(rdata: string): Readonly<Record<string, RdataValue>> {
   return JSON.parse(rdata);
 }

@@ -1,4 +1,4 @@
-import { InvalidObservationError } from './errors.js';
+import { type InvalidObservationError, invalidValue } from './errors.js';
 import { trimmed } from './header-fields.js';
 
 /** Without the blanks around them. */
@@ -17,9 +17,9 @@ const STATUS_LINE = /^HTTP\/(\d(?:\.\d)?) +([1-9]\d\d)(?!\d)/i;
 const NUL_OR_CR = /[\0\r]/;
 
 /**
- * Parses the head of a response: a status line, then a field on each line, up to an empty line or the end (RFC
- * 9112, section 2.1). Lines end with CRLF or LF. A line that begins with a blank continues the field before it
- * (section 5.2), or is skipped (section 2.2). Blanks before the colon are not part of the name (section 5.1).
+ * A status line, then a field on each line, up to an empty line or the end (RFC 9112, section 2.1). Lines end
+ * with CRLF or LF. A line that begins with a blank continues the field before it (section 5.2), or is skipped
+ * (section 2.2). Blanks before the colon are not part of the name (section 5.1).
  *
  * @param head As text, or with an octet for each character.
  * @throws InvalidObservationError for any other text, and for NUL or CR inside a line.
@@ -27,10 +27,8 @@ const NUL_OR_CR = /[\0\r]/;
 export function parseResponseHead(head: string): ResponseHead {
   const [statusLine = '', ...lines] = head.split(/\r?\n/);
   const [, version = '', status] = STATUS_LINE.exec(statusLine) ?? [];
-  if (status === undefined)
-    throw new InvalidObservationError('it does not begin with a status line (RFC 9112, 4).');
-  if (NUL_OR_CR.test(trimmed(statusLine)))
-    throw new InvalidObservationError('its status line contains NUL or CR.');
+  if (status === undefined) throw invalidValue('it does not begin with a status line (RFC 9112, 4).');
+  if (NUL_OR_CR.test(trimmed(statusLine))) throw invalidValue('its status line contains NUL or CR.');
   const end = lines.indexOf('');
   const fields = unfolded(end === -1 ? lines : lines.slice(0, end)).map(fieldOf);
   return { version, status: Number(status), fields };
@@ -55,5 +53,5 @@ function fieldOf(line: string, index: number): HeaderField {
 }
 
 function invalid(index: number, reason: string): InvalidObservationError {
-  return new InvalidObservationError(`field ${index + 1} ${reason}.`);
+  return invalidValue(`field ${index + 1} ${reason}.`);
 }

@@ -1,4 +1,4 @@
-import { InvalidObservationError } from './errors.js';
+import { type InvalidObservationError, invalidValue } from './errors.js';
 
 const LONGEST_SHOWN = 64;
 const INVISIBLE = /\p{C}|(?! )\p{Z}/gu;
@@ -15,7 +15,7 @@ function escaped(character: string): string {
 
 /** The error for a text that is not what it has to be: `"fe80" is not an IPv6 address.` */
 export function invalidText(text: string, what: string): InvalidObservationError {
-  return new InvalidObservationError(`${quoted(text)} is not ${what}.`);
+  return invalidValue(`${quoted(text)} is not ${what}.`);
 }
 
 /** `\DDD` (RFC 1035, section 5.1). */
@@ -30,8 +30,8 @@ export function isWellFormed(text: string): boolean {
 
 /** For PostgreSQL. @throws InvalidObservationError for U+0000 and lone surrogates. */
 export function requireStorable(text: string): string {
-  if (text.includes('\0')) throw new InvalidObservationError(`${quoted(text)} contains U+0000.`);
-  if (!isWellFormed(text)) throw new InvalidObservationError(`${quoted(text)} contains a lone surrogate.`);
+  if (text.includes('\0')) throw invalidValue(`${quoted(text)} contains U+0000.`);
+  if (!isWellFormed(text)) throw invalidValue(`${quoted(text)} contains a lone surrogate.`);
   return text;
 }
 

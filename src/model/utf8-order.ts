@@ -1,6 +1,6 @@
 /**
- * Compares two well-formed texts by their UTF-8 bytes: the order of code points, and of PostgreSQL's collation
- * "C". Plain `<` compares UTF-16 units: it puts a surrogate pair (U+10000 and above) before U+E000 to U+FFFF.
+ * The order of code points, and of PostgreSQL's collation "C". Plain `<` compares UTF-16 units: it puts a
+ * surrogate pair (U+10000 and above) before U+E000 to U+FFFF.
  *
  * @param omitted How many UTF-16 units at the end of both do not count.
  */
