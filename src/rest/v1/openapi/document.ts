@@ -55,7 +55,7 @@ function operationOf(
   access: AnonymousAccess,
   schemas: Readonly<Record<string, Schema>>,
 ): object {
-  const { operationId, summary, 'x-maturity': maturity, 'x-stream': stream, state, body } = route;
+  const { operationId, summary, 'x-maturity': maturity, 'x-stream': stream, state, body, scope } = route;
   // A feed of all domains has an ETag alone.
   const conditions = Object.keys(CONDITIONS)
     .filter((name) => state !== null || (body.feed !== undefined && name === 'IfNoneMatch'))
@@ -71,15 +71,12 @@ function operationOf(
       ...(stream === undefined ? [] : [LAST_EVENT_ID]),
       ...conditions,
     ],
-    security: securityOf(route, access),
+    // An empty object among them: nothing is needed (OpenAPI 3.1.0, section 4.8.10).
+    security: isOpen(route, access)
+      ? [{}, { accessToken: [] }]
+      : [{ accessToken: scope === null ? [] : [scope] }],
     responses: responsesOf(route, access, exampleOf(schemas[route.body.name] ?? {}, schemas)),
   };
-}
-
-/** An empty object among them: nothing is needed (OpenAPI 3.1.0, section 4.8.10). */
-function securityOf(route: Route, access: AnonymousAccess): readonly object[] {
-  if (isOpen(route, access)) return [{}, { accessToken: [] }];
-  return [{ accessToken: route.scope === null ? [] : [route.scope] }];
 }
 
 function accessOf(route: Route, access: AnonymousAccess): string {
@@ -219,16 +216,15 @@ function schemaName(type: string): string {
   return `${graphqlTypeOf(type)}Data`;
 }
 
-const { common, kinds, notes } = DESCRIBED['x-rdata'];
-
 function dataSchemas() {
+  const { common, kinds, notes } = DESCRIBED['x-rdata'];
   const graphql = buildSchema(schemaText());
   return (type: string, values: Schema, fields: readonly RdataField[]): Schema => {
     const described = graphql.getType(graphqlTypeOf(type));
     const texts = isObjectType(described) ? described.getFields() : {};
     const own = fields.map(({ name, graphqlName, kind }) => {
-      const words = [forRest(texts[graphqlName]?.description), notes[kind] ?? []].flat();
-      return [name, { ...kinds[kind], description: words.join(' ') }];
+      const description = [forRest(texts[graphqlName]?.description), notes[kind] ?? []].flat().join(' ');
+      return [name, { ...kinds[kind], description }];
     });
     const properties: Readonly<Record<string, Schema>> = {
       ...common,
