@@ -120,12 +120,7 @@ export class GraphqlExecutor {
     return {
       cost,
       /** Once it is paid for. @param rejectsLarge Whether a large history is a LargeHistoryError. */
-      execute: async (
-        variables: Variables,
-        caller: Caller,
-        loaders: Loaders,
-        rejectsLarge = false,
-      ): Promise<ExecutionResult> => {
+      execute: async (variables: Variables, caller: Caller, loaders: Loaders, rejectsLarge = false) => {
         const { query } = compile();
         return query(undefined, this.contextFor(caller, loaders, rejectsLarge), variables);
       },

@@ -14,23 +14,18 @@ import { isTime, type Parameter } from '../parameters.js';
 import { linesOf } from '../presenters/body.js';
 import { type AnonymousAccess, isOpen, type Route } from '../routes.js';
 
-/**
- * What the document says of the service around the table of routes. Without what it has of AnonymousAccess, a
- * token is needed for every operation with a scope, and for no other.
- */
-interface DocumentOptions extends Partial<AnonymousAccess> {
-  /** '' or like `/dms`. */
-  readonly basePath: string;
-  readonly version: string;
-}
-
 const { LastEventID: LAST_EVENT_ID, ...CONDITIONS } = DESCRIBED.components.parameters;
 
-/** REST v1 as OpenAPI 3.1: openapi.yaml, with what follows from routes, types of records and settings. */
+/**
+ * REST v1 as OpenAPI 3.1: openapi.yaml, with what follows from routes, types of records and settings.
+ *
+ * @param options Without what they have of AnonymousAccess, exactly the operations with a scope need a token.
+ */
 export function openApiDocument(
   routes: readonly Route[],
-  { basePath, version, tokenRequired = false, anonymousScopes = new Set() }: DocumentOptions,
+  options: { readonly basePath: string; readonly version: string } & Partial<AnonymousAccess>,
 ): object {
+  const { basePath, version, tokenRequired = false, anonymousScopes = new Set() } = options;
   const api = `${basePath}/api/v1`;
   const access = { tokenRequired, anonymousScopes };
   const { headers, schemas: described, securitySchemes } = DESCRIBED.components;
@@ -50,11 +45,7 @@ export function openApiDocument(
   };
 }
 
-function operationOf(
-  route: Route,
-  access: AnonymousAccess,
-  schemas: Readonly<Record<string, Schema>>,
-): object {
+function operationOf(route: Route, access: AnonymousAccess, schemas: Readonly<Record<string, Schema>>) {
   const { operationId, summary, 'x-maturity': maturity, 'x-stream': stream, state, body, scope } = route;
   // A feed of all domains has an ETag alone.
   const conditions = Object.keys(CONDITIONS)
