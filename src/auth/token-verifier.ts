@@ -78,8 +78,12 @@ export function createTokenVerifier(
     // findUnique() joins what is asked for at once into one statement, and takes longer the more that is.
     const row = await database.accessToken.findFirst({ where: { digest, revokedAt: null, OR: unexpired } });
     if (row === null) return null;
-    if (row.lastUsed === null || instant - row.lastUsed >= LAST_USED_EVERY)
-      recordUse(prisma, digest, instant);
+    if (row.lastUsed === null || instant - row.lastUsed >= LAST_USED_EVERY) {
+      // Once a minute for all processes together. Responses neither wait for it nor depend on it.
+      const due = [{ lastUsed: null }, { lastUsed: { lte: instant - LAST_USED_EVERY } }];
+      const use = { where: { digest, OR: due }, data: { lastUsed: instant } };
+      prisma.accessToken.updateMany(use).catch(() => undefined);
+    }
     const scopes = new Set(SCOPES.filter((scope) => row.scopes.includes(scope)));
     return { viewer: { kind: 'token', rateLimitKey: keyOf(token), scopes }, expiresAt: row.expiresAt };
   };
@@ -93,12 +97,4 @@ export function createTokenVerifier(
     return found ?? Promise.reject(invalidToken());
   };
   return cachedVerifier(find, CACHED_FOR, now);
-}
-
-/** Once a minute for all processes together. Responses neither wait for it nor depend on it. */
-function recordUse(prisma: PrismaClient, digest: Uint8Array<ArrayBuffer>, now: Instant): void {
-  const due = [{ lastUsed: null }, { lastUsed: { lte: now - LAST_USED_EVERY } }];
-  prisma.accessToken
-    .updateMany({ where: { digest, OR: due }, data: { lastUsed: now } })
-    .catch(() => undefined);
 }

@@ -120,12 +120,7 @@ export class GraphqlExecutor {
     return {
       cost,
       /** Once it is paid for. @param rejectsLarge Whether a large history is a LargeHistoryError. */
-      execute: async (
-        variables: Variables,
-        caller: Caller,
-        loaders: Loaders,
-        rejectsLarge = false,
-      ): Promise<ExecutionResult> => {
+      execute: async (variables: Variables, caller: Caller, loaders: Loaders, rejectsLarge = false) => {
         const { query } = compile();
         return query(undefined, this.contextFor(caller, loaders, rejectsLarge), variables);
       },
@@ -162,7 +157,11 @@ export class GraphqlExecutor {
     const { errors } = getVariableValues(this.schema, variableDefinitions, variableValues, options);
     if (errors !== undefined) return { errors };
     const result = await query(undefined, contextValue, variableValues);
-    return result.errors ? { ...result, errors: result.errors.map(withoutLocations) } : result;
+    if (!result.errors) return result;
+    // The compiler makes an empty list of locations for documents without them.
+    const withoutLocations = ({ message, path, originalError, extensions }: GraphQLError) =>
+      new GraphQLError(message, { path, originalError, extensions });
+    return { ...result, errors: result.errors.map(withoutLocations) };
   }
 
   /** Documents are compiled when they come back, if isCompilable() allows it. */
@@ -221,9 +220,4 @@ function withinErrors(result: ExecutionResult): ExecutionResult {
   const what = `The response has more than ${MAX_TOLD} errors.`;
   const error = new TooLargeError(what, 'Ask for less in one request.');
   return { data: null, errors: [new GraphQLError(error.message, { originalError: error })] };
-}
-
-/** The compiler makes an empty list of locations for documents without them. */
-function withoutLocations({ message, path, originalError, extensions }: GraphQLError): GraphQLError {
-  return new GraphQLError(message, { path, originalError, extensions });
 }

@@ -45,7 +45,9 @@ function shown(error: PublicError) {
  */
 export function formatError(formatted: GraphQLFormattedError, error: unknown): GraphQLFormattedError {
   const code = codeOfRequestError(formatted, error);
-  const ofRequest = { ...formatted.extensions, code, message: advised(formatted.message) };
+  const [, argument, field] = UNKNOWN_CONDITION.exec(formatted.message) ?? [];
+  const advised = formatted.message + adviceOnTime(argument ?? field ?? '');
+  const ofRequest = { ...formatted.extensions, code, message: advised };
   const { message, ...extensions } = code === null ? maskOperationError(error) : ofRequest;
   const isLong = message.length > LONGEST_MESSAGE;
   return { ...formatted, message: isLong ? `${message.slice(0, LONGEST_MESSAGE)}…` : message, extensions };
@@ -87,12 +89,6 @@ export function isOfRequest(error: GraphQLError): boolean {
 /** A condition across domains that graphql-js does not find in the schema, at the end of the path to it. */
 const UNKNOWN_CONDITION =
   /Unknown argument "(\w+)" on field "(?:Query|Subscription)\.|Field "(\w+)" is not defined by .*Filter"/;
-
-/** The message of graphql-js, with what finds what is new where that was asked for. */
-function advised(message: string): string {
-  const [, argument, field] = UNKNOWN_CONDITION.exec(message) ?? [];
-  return message + adviceOnTime(argument ?? field ?? '');
-}
 
 function isTooDeep(error: unknown): boolean {
   const thrown = thrownError(error);

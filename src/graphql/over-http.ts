@@ -65,11 +65,7 @@ export async function createGraphqlOverHttp(executor: GraphqlExecutor, options: 
     return listed === undefined ? body : listed(body);
   };
 
-  const handle = async (
-    request: IncomingMessage,
-    response: ServerResponse,
-    viewer: Viewer,
-  ): Promise<void> => {
+  const handle = async (request: IncomingMessage, response: ServerResponse, viewer: Viewer) => {
     if (request.method === 'OPTIONS') {
       // The methods that there are (RFC 9110, section 9.3.7), and no permission for pages of other sites.
       response.writeHead(200, { allow: METHODS, 'content-length': 0 }).end();
@@ -153,12 +149,7 @@ function onlyListed(executor: GraphqlExecutor, listed: ReadonlyMap<string, strin
   };
 }
 
-function requireAllowed(
-  { schema, costs }: GraphqlExecutor,
-  id: string,
-  text: string,
-  maxFields: number,
-): void {
+function requireAllowed({ schema, costs }: GraphqlExecutor, id: string, text: string, maxFields: number) {
   try {
     const document = parse(text);
     const [invalid] = validate(schema, document);

@@ -17,7 +17,9 @@ export function beginResponses(origins: '*' | readonly string[]) {
   return (request: IncomingMessage, response: ServerResponse): void => {
     for (const [name, value] of fields) response.setHeader(name, value);
     requireSingleFields(request);
-    ignoreLongPreferences(request);
+    // A server may ignore what a client prefers (RFC 9110, sections 12.5.1 and 12.5.3).
+    for (const name of ['accept', 'accept-encoding'] as const)
+      if ((request.headers[name]?.length ?? 0) > LONGEST_PREFERENCE) delete request.headers[name];
     if (request.method === 'OPTIONS' && request.url === '*') {
       // What the server as a whole can do (RFC 9110, section 9.3.7).
       response.writeHead(204, { allow: METHODS }).end();
@@ -49,12 +51,6 @@ function countFields(rawHeaders: readonly string[], name: string): number {
 
 /** In characters. Negotiation takes longer than a request otherwise. */
 const LONGEST_PREFERENCE = 1_000;
-
-/** A server may ignore what a client prefers (RFC 9110, sections 12.5.1 and 12.5.3). */
-function ignoreLongPreferences({ headers }: IncomingMessage): void {
-  for (const name of ['accept', 'accept-encoding'] as const)
-    if ((headers[name]?.length ?? 0) > LONGEST_PREFERENCE) delete headers[name];
-}
 
 /**
  * Lets pages of other sites read responses, and responds to their browsers' preflights (Fetch, section 3.3).

@@ -51,11 +51,7 @@ export function rejectRequest(response: ServerResponse, reason: string, observer
   const logged = response.getHeader(REQUEST_ID_FIELD);
   const requestId = String(logged ?? requestIdOf(response.req.headers));
   // A request that has its id in the response has a line in the log, too.
-  const { status, fields, body } = rejectionOf(
-    reason,
-    requestId,
-    logged === undefined ? observer : undefined,
-  );
+  const { status, fields, body } = rejectionOf(reason, requestId, logged ? undefined : observer);
   response.writeHead(status, fields).end(body);
 }
 

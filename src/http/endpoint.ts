@@ -25,7 +25,12 @@ export function answerAt(endpoint: Endpoint, request: IncomingMessage, response:
   void answer?.then((answered) => {
     if (response.headersSent) return;
     const isAllowed = request.method === 'GET' || request.method === 'HEAD';
-    const { status, headers, text } = isAllowed ? answered : METHOD_NOT_ALLOWED;
+    const notAllowed = {
+      status: 405,
+      headers: { allow: 'GET, HEAD' },
+      text: rejected(methodNotAllowed('GET or HEAD')),
+    };
+    const { status, headers, text } = isAllowed ? answered : notAllowed;
     const fields = { ...DEFAULT_FIELDS, [REQUEST_ID_FIELD]: requestIdOf(request.headers) };
     const json = { 'content-type': 'application/json; charset=utf-8' };
     sendBody(response, status, { ...fields, ...json, ...headers }, text);
@@ -36,12 +41,6 @@ export function answerAt(endpoint: Endpoint, request: IncomingMessage, response:
 export async function nothingHere(): Promise<TextResponse> {
   return { status: 404, text: rejected('There is nothing at this path: use /livez, /readyz or /metrics.') };
 }
-
-const METHOD_NOT_ALLOWED: TextResponse = {
-  status: 405,
-  headers: { allow: 'GET, HEAD' },
-  text: rejected(methodNotAllowed('GET or HEAD')),
-};
 
 function rejected(reason: string): string {
   return `${JSON.stringify({ status: 'rejected', reason })}\n`;

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import express, { type Request } from 'express';
 import { clientKey } from '../limits/client-key.js';
 import type { Logger } from '../telemetry/logging.js';
@@ -26,11 +26,16 @@ export function readForwarding(trustProxy: number | readonly string[], log: Logg
     },
     clientOf(request: IncomingMessage): string {
       const { headers, socket } = request;
+      const forwarding = headers[FORWARDING];
       if (trustProxy !== 0) {
-        shortenForwarding(headers);
+        // The nearest proxies have written its end.
+        if (typeof forwarding === 'string' && forwarding.length > LONGEST_FORWARDING)
+          headers[FORWARDING] = forwarding.slice(
+            forwarding.indexOf(',', forwarding.length - LONGEST_FORWARDING) + 1,
+          );
         return clientKey(headOf(request).ip, socket.remoteAddress);
       }
-      if (!warned && headers[FORWARDING] !== undefined) {
+      if (!warned && forwarding !== undefined) {
         warned = true;
         log.warn(UNTRUSTED_PROXY);
       }
@@ -42,10 +47,3 @@ export function readForwarding(trustProxy: number | readonly string[], log: Logg
 /** In characters: some 60 proxies. To compare 3,800 addresses with those that are trusted takes 57 ms. */
 const LONGEST_FORWARDING = 1_000;
 const FORWARDING = 'x-forwarded-for';
-
-/** Keeps the end of a long X-Forwarded-For, which the nearest proxies have written. */
-function shortenForwarding(headers: IncomingHttpHeaders): void {
-  const { [FORWARDING]: addresses } = headers;
-  if (typeof addresses !== 'string' || addresses.length <= LONGEST_FORWARDING) return;
-  headers[FORWARDING] = addresses.slice(addresses.indexOf(',', addresses.length - LONGEST_FORWARDING) + 1);
-}

@@ -38,13 +38,30 @@ export function observeRequests(
   schemeOf: Forwarding['schemeOf'],
   { log, metrics, tracing, redact }: RequestParts,
 ) {
+  const startSpan = (request: IncomingMessage): RequestSpan | undefined => {
+    const { method = '', headers, requestId, kind } = request;
+    const { traceparent = '', tracestate = '' } = headers;
+    return tracing?.startRequest(
+      // What a client has written there is passed on to the collector.
+      { traceparent: String(traceparent), tracestate: redact(String(tracestate)) },
+      // OpenTelemetry's semantic conventions for HTTP, name of a server's span.
+      kind.route === undefined ? method : `${method} ${kind.route}`,
+      {
+        'http.request.method': method,
+        'url.path': redact(pathOf(request)),
+        'url.scheme': schemeOf(request),
+        'dms.request.id': redact(requestId),
+        ...(kind.route !== undefined && { 'http.route': kind.route }),
+      },
+    );
+  };
   return (request: IncomingMessage, response: ServerResponse, answer: () => void): void => {
     const began = performance.now();
     const path = pathOf(request);
     request.requestId = requestIdOf(request.headers);
     request.kind = kindOf(path);
     response.setHeader(REQUEST_ID_FIELD, request.requestId);
-    const span = tracing === null ? undefined : startSpan(request, tracing, schemeOf(request), redact);
+    const span = startSpan(request);
     metrics.began();
     /** Whether its bytes, which are all written, have left; undefined: they are not yet. */
     let hasLeft: boolean | undefined;
@@ -75,37 +92,7 @@ export function observeRequests(
  * A response may have a status that was never sent: where it never had a socket, or rejects a body whose client
  * has disconnected or was disconnected.
  */
-function statusOf(
-  { req, headersSent, socket, statusCode }: ServerResponse,
-  hasLeft: boolean | undefined,
-): number {
+function statusOf({ req, headersSent, socket, statusCode }: ServerResponse, hasLeft: boolean | undefined) {
   const wasSent = req.complete ? socket !== null || hasLeft !== undefined : hasLeft === true;
   return headersSent && wasSent ? statusCode : 0;
-}
-
-function startSpan(
-  request: IncomingMessage,
-  tracing: Tracing,
-  scheme: string,
-  redact: (text: string) => string,
-): RequestSpan {
-  const { method = '', headers, requestId } = request;
-  const { route } = request.kind;
-  const { traceparent, tracestate } = headers;
-  return tracing.startRequest(
-    {
-      ...(typeof traceparent === 'string' && { traceparent }),
-      // What a client has written there is passed on to the collector.
-      ...(typeof tracestate === 'string' && { tracestate: redact(tracestate) }),
-    },
-    // OpenTelemetry's semantic conventions for HTTP, name of a server's span.
-    route === undefined ? method : `${method} ${route}`,
-    {
-      'http.request.method': method,
-      'url.path': redact(pathOf(request)),
-      'url.scheme': scheme,
-      'dms.request.id': redact(requestId),
-      ...(route !== undefined && { 'http.route': route }),
-    },
-  );
 }

@@ -9,7 +9,7 @@ import {
 import { type AddressInfo, type Socket, Server as TcpServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { clientKey } from '../limits/client-key.js';
-import { OperationError } from '../model/errors.js';
+import { errorCode, OperationError } from '../model/errors.js';
 import {
   handleClientErrors,
   MAX_HEADER_FIELDS,
@@ -80,7 +80,7 @@ export async function startHttpServer(listener: RequestListener, options: Listen
   handleClientErrors(server, (socket) => connections.get(socket) ?? new Set(), options);
   // As Linux allows: beyond Node.js' 511 connections not accepted yet, clients try again after a second.
   server.listen({ port, host, backlog: 4_096 });
-  await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
+  await once(server, 'listening').catch((error: Error) => {
     throw new OperationError(explain(error, host, port, options.settings ?? SETTINGS), { cause: error });
   });
   // Of a server on a path it would be a text.
@@ -165,12 +165,8 @@ function readTarget(request: IncomingMessage): void {
   }
 }
 
-function explain(
-  { code = '', message }: NodeJS.ErrnoException,
-  host: string,
-  port: number,
-  names: typeof SETTINGS,
-): string {
+function explain(error: Error, host: string, port: number, names: typeof SETTINGS): string {
+  const code = errorCode(error);
   const next = port === 65_535 ? 4000 : port + 1;
   if (code === 'EADDRINUSE')
     return `Port ${port} of ${host} is in use: set ${names.port} to a free one, such as ${names.port}=${next}.`;
@@ -178,7 +174,7 @@ function explain(
     return `Port ${port} needs privileges that this user lacks: set ${names.port} above 1023, such as ${names.port}=4000.`;
   if (['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN'].includes(code))
     return `${names.host} is ${JSON.stringify(host)}, which is not an address of this machine: set ${names.host} to one, such as 127.0.0.1, or 0.0.0.0 for all of them.`;
-  return `Cannot listen on port ${port} of ${host}: ${message}.`;
+  return `Cannot listen on port ${port} of ${host}: ${error.message}.`;
 }
 
 /** An address that a client on this machine can open, without a slash at the end. */

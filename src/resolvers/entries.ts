@@ -29,10 +29,8 @@ function keyOfRecord({ firstSeen, removed: _removed, lastSeen: _lastSeen, of: _o
   return [String(firstSeen), type, digest];
 }
 
-type MemberName = NonNullable<DnsRecordUnion['__typename']>;
-
 /** The type of an entry. Rdata that was stored as text stays so when its DNS type gets fields of its own. */
-export function memberOf(entry: { readonly type: string }): MemberName {
+export function memberOf(entry: { readonly type: string }): NonNullable<DnsRecordUnion['__typename']> {
   return 'data' in entry ? 'OtherRecord' : graphqlTypeOf(entry.type);
 }
 

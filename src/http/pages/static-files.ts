@@ -49,11 +49,7 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
 export type PageAt = readonly [path: string, read: () => StaticResponse];
 
 /** The scripts, styles and pictures of a folder, as they are, or compressed with the ending `.gz`. */
-export function filesIn(
-  folder: URL,
-  path: string,
-  headers: Readonly<Record<string, string>> = {},
-): readonly PageAt[] {
+export function filesIn(folder: URL, path: string, headers: Readonly<Record<string, string>> = {}) {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' }).flatMap((file) => {
     const name = file.replace(/\.gz$/, '');
     const mediaType = MEDIA_TYPES[extname(name)];

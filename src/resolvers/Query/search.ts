@@ -169,14 +169,13 @@ function feedQuestion(args: Partial<QueryChangesArgs>, viewer: Viewer) {
   const kinds: ReadonlySet<ChangeKind> = new Set(args.kinds ?? CHANGE_KINDS);
   const names = args.domains == null ? undefined : [...patterns.keys()].sort();
   const question = questionOf('feed', { ...conditions, domains: names, kinds: [...kinds].sort() });
-  const { first, after, pageOf } = paging<FeedPlace>(question, args, PLACE_IN_FEED);
+  const place = { number: 'bigint', recordedAt: 'bigint', given: 'number' } as const;
+  const { first, after, pageOf } = paging<FeedPlace>(question, args, place);
   return {
     key: { ...conditions, domains: names && [...patterns.values()], kinds, first, after },
     pageOf: (page: Omit<FeedPage, 'octets'>) => pageOf(page, (change) => change.feedPlace, page.end),
   };
 }
-
-const PLACE_IN_FEED = { number: 'bigint', recordedAt: 'bigint', given: 'number' } as const;
 
 export const Subscription: SubscriptionResolvers = {
   changes: {

@@ -1,4 +1,3 @@
-import type { ExecutionResult } from 'graphql';
 import type { GraphqlExecutor, Loaders, StoredOperation } from '../../graphql/execute.js';
 import type { Caller } from '../../limits/caller.js';
 import { LargeHistoryError, TooLargeError } from '../../limits/response-size.js';
@@ -33,9 +32,10 @@ export function bodyFinder(executor: GraphqlExecutor) {
   return async (asked: Asked): Promise<FoundBody> => {
     const { route, variables, countedFrom, mediaType, caller, loaders, place } = asked;
     const stored = mediaType === 'text/csv' ? route.table : route.stored;
-    const whole = route.body.lists !== undefined;
-    const result = await stored.execute(variables, caller, loaders, whole);
-    const octets = largeOctetsIn(result);
+    const result = await stored.execute(variables, caller, loaders, route.body.lists !== undefined);
+    const errors = result.errors?.map(({ originalError }) => originalError) ?? [];
+    const large = errors.filter((error) => error instanceof LargeHistoryError);
+    const octets = large.reduce((sum, error) => sum + error.octets, 0);
     if (octets === 0) {
       const state = foundBy(result, route, variables);
       await fillFeed(asked, state);
@@ -76,11 +76,6 @@ async function fillFeed({ route, variables, caller, loaders }: Asked, found: obj
     pageInfo = page.pageInfo;
   }
   Object.assign(filled, { nodes });
-}
-
-function largeOctetsIn({ errors = [] }: ExecutionResult): number {
-  const large = errors.map(({ originalError }) => originalError);
-  return large.reduce((sum, error) => sum + (error instanceof LargeHistoryError ? error.octets : 0), 0);
 }
 
 /** In octets: a longer body is not made. */

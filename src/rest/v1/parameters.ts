@@ -105,11 +105,7 @@ function readValues(parameter: Parameter, texts: readonly string[], now: Instant
   return texts.map((each) => readValue(name, schema.items ?? {}, each));
 }
 
-function readValue(
-  name: string,
-  { type, enum: values, minimum, maximum }: ValueSchema,
-  text: string,
-): unknown {
+function readValue(name: string, { type, enum: values, minimum, maximum }: ValueSchema, text: string) {
   if (type === 'integer') {
     const number = Number(text);
     if (/^\d+$/.test(text) && number >= Number(minimum) && number <= Number(maximum)) return number;

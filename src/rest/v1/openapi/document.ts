@@ -14,23 +14,18 @@ import { isTime, type Parameter } from '../parameters.js';
 import { linesOf } from '../presenters/body.js';
 import { type AnonymousAccess, isOpen, type Route } from '../routes.js';
 
-/**
- * What the document says of the service around the table of routes. Without what it has of AnonymousAccess, a
- * token is needed for every operation with a scope, and for no other.
- */
-interface DocumentOptions extends Partial<AnonymousAccess> {
-  /** '' or like `/dms`. */
-  readonly basePath: string;
-  readonly version: string;
-}
-
 const { LastEventID: LAST_EVENT_ID, ...CONDITIONS } = DESCRIBED.components.parameters;
 
-/** REST v1 as OpenAPI 3.1: openapi.yaml, with what follows from routes, types of records and settings. */
+/**
+ * REST v1 as OpenAPI 3.1: openapi.yaml, with what follows from routes, types of records and settings.
+ *
+ * @param options Without what they have of AnonymousAccess, exactly the operations with a scope need a token.
+ */
 export function openApiDocument(
   routes: readonly Route[],
-  { basePath, version, tokenRequired = false, anonymousScopes = new Set() }: DocumentOptions,
+  options: { readonly basePath: string; readonly version: string } & Partial<AnonymousAccess>,
 ): object {
+  const { basePath, version, tokenRequired = false, anonymousScopes = new Set() } = options;
   const api = `${basePath}/api/v1`;
   const access = { tokenRequired, anonymousScopes };
   const { headers, schemas: described, securitySchemes } = DESCRIBED.components;
@@ -50,12 +45,8 @@ export function openApiDocument(
   };
 }
 
-function operationOf(
-  route: Route,
-  access: AnonymousAccess,
-  schemas: Readonly<Record<string, Schema>>,
-): object {
-  const { operationId, summary, 'x-maturity': maturity, 'x-stream': stream, state, body } = route;
+function operationOf(route: Route, access: AnonymousAccess, schemas: Readonly<Record<string, Schema>>) {
+  const { operationId, summary, 'x-maturity': maturity, 'x-stream': stream, state, body, scope } = route;
   // A feed of all domains has an ETag alone.
   const conditions = Object.keys(CONDITIONS)
     .filter((name) => state !== null || (body.feed !== undefined && name === 'IfNoneMatch'))
@@ -71,15 +62,12 @@ function operationOf(
       ...(stream === undefined ? [] : [LAST_EVENT_ID]),
       ...conditions,
     ],
-    security: securityOf(route, access),
+    // An empty object among them: nothing is needed (OpenAPI 3.1.0, section 4.8.10).
+    security: isOpen(route, access)
+      ? [{}, { accessToken: [] }]
+      : [{ accessToken: scope === null ? [] : [scope] }],
     responses: responsesOf(route, access, exampleOf(schemas[route.body.name] ?? {}, schemas)),
   };
-}
-
-/** An empty object among them: nothing is needed (OpenAPI 3.1.0, section 4.8.10). */
-function securityOf(route: Route, access: AnonymousAccess): readonly object[] {
-  if (isOpen(route, access)) return [{}, { accessToken: [] }];
-  return [{ accessToken: route.scope === null ? [] : [route.scope] }];
 }
 
 function accessOf(route: Route, access: AnonymousAccess): string {
@@ -219,16 +207,15 @@ function schemaName(type: string): string {
   return `${graphqlTypeOf(type)}Data`;
 }
 
-const { common, kinds, notes } = DESCRIBED['x-rdata'];
-
 function dataSchemas() {
+  const { common, kinds, notes } = DESCRIBED['x-rdata'];
   const graphql = buildSchema(schemaText());
   return (type: string, values: Schema, fields: readonly RdataField[]): Schema => {
     const described = graphql.getType(graphqlTypeOf(type));
     const texts = isObjectType(described) ? described.getFields() : {};
     const own = fields.map(({ name, graphqlName, kind }) => {
-      const words = [forRest(texts[graphqlName]?.description), notes[kind] ?? []].flat();
-      return [name, { ...kinds[kind], description: words.join(' ') }];
+      const description = [forRest(texts[graphqlName]?.description), notes[kind] ?? []].flat().join(' ');
+      return [name, { ...kinds[kind], description }];
     });
     const properties: Readonly<Record<string, Schema>> = {
       ...common,

@@ -14,9 +14,8 @@ const ofAll = ({ nodes }: ChangesResult, _countedFrom: unknown, place = NOWHERE)
   return feedOf('Changes of all domains', '/', named, place);
 };
 
-// What `present` of the same body has made.
-const textOfAtom = (value: object) => atomOf(value as Feed);
-const ATOM = { mediaType: 'application/atom+xml', textOf: textOfAtom } as const;
+// The value is what `present` of the same body has made.
+const ATOM = { mediaType: 'application/atom+xml', textOf: (value: object) => atomOf(value as Feed) } as const;
 const JSON_FEED = { mediaType: 'application/feed+json', textOf: JSON.stringify } as const;
 const OF_DOMAIN = { pageIn: ({ changes }: DomainChangesResult) => changes };
 const OF_ALL = { pageIn: (found: ChangesResult) => found };
