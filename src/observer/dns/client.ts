@@ -86,7 +86,7 @@ interface Query {
   mostTries: number;
   /** The answer or, as long as there is none, the most telling failure. */
   verdict: DnsAnswer;
-  /** A denial that another server is to confirm, if there is another one. */
+  /** A denial that another server is to confirm. */
   witness?: FailedAnswer['denial'];
 }
 

@@ -17,27 +17,13 @@ const RRSIG = 46;
 const REFERS = 'does not resolve: it refers to other servers';
 
 /** Its rdata is decoded where it is needed. */
-interface ResourceRecord {
-  readonly owner: string;
-  readonly type: number;
-  readonly class: number;
-  readonly ttl: number;
-  readonly rdata: MessageReader;
-}
+type ResourceRecord = ReturnType<typeof readRecord>;
 
+/** `server`: its address and port, with which the message of a failure begins. */
 type Message = Response &
-  ReturnType<typeof readSections> & {
-    /** Its address and port, with which the message of a failure begins. */
-    readonly server: string;
-    readonly question: Question;
-  };
+  ReturnType<typeof readSections> & { readonly server: string; readonly question: Question };
 
-interface Alias {
-  readonly owner: string;
-  readonly type: 'CNAME' | 'DNAME';
-  readonly target: string;
-  readonly record: ResourceRecord;
-}
+type Alias = ReturnType<typeof aliasOf>[number];
 
 /** The aliases that lead from a name to the end of its chain (RFC 1034, section 3.6.2; RFC 6672). */
 interface Chain {
@@ -96,9 +82,8 @@ function weigh(message: Message): DnsAnswer {
   const chain = followChain(name, others.flatMap(aliasOf), qtype === CNAME);
   const records = message.answer.filter((record) => isOf(record, qtype, chain.end));
   if (!message.isAuthoritative && !message.recursionAvailable) {
-    return records.length === 0 && isReferral(message)
-      ? noEvidence(message, 'referral', REFERS)
-      : noEvidence(message, 'lame', 'is neither authoritative for the name nor recursive');
+    if (records.length === 0 && isReferral(message)) return noEvidence(message, 'referral', REFERS);
+    return noEvidence(message, 'lame', 'is neither authoritative for the name nor recursive');
   }
   if (chain.fault !== undefined) {
     return noEvidence(message, 'malformed', `sends a chain of aliases that ${chain.fault}`);
@@ -108,8 +93,7 @@ function weigh(message: Message): DnsAnswer {
 
 /** Name servers in place of an answer (RFC 1034, section 4.3.2). */
 function isReferral({ authority }: Message): boolean {
-  const types = authority.map(({ type }) => type);
-  return types.includes(NS) && !types.includes(SOA);
+  return authority.some(({ type }) => type === NS) && !authority.some(({ type }) => type === SOA);
 }
 
 /** The three sections of a message (RFC 1035, section 4.1). */
@@ -118,16 +102,18 @@ function readSections(question: Question, { counts, message }: Response) {
   const names = new Map([[HEADER_LENGTH, question.name]]);
   const start = HEADER_LENGTH + question.section.length;
   const reader = new MessageReader(message, start, message.length, names);
-  const readRecord = (): ResourceRecord => {
-    // A name that cannot be read may be that of a record that contradicts the answer.
-    const owner = reader.name();
-    const [type, dnsClass, ttl] = [reader.uint16(), reader.uint16(), reader.uint32()];
-    return { owner, type, class: dnsClass, ttl, rdata: reader.part(reader.uint16()) };
-  };
-  const sections = counts.map((length) => Array.from({ length }, readRecord));
-  const [answer = [], authority = [], additional = []] = sections;
+  const [answer = [], authority = [], additional = []] = counts.map((length) =>
+    Array.from({ length }, () => readRecord(reader)),
+  );
   if (!reader.isAtEnd) throw new MalformedMessageError('octets after the last record');
   return { answer, authority, additional };
+}
+
+function readRecord(reader: MessageReader) {
+  // A name that cannot be read may be that of a record that contradicts the answer.
+  const owner = reader.name();
+  const [type, dnsClass, ttl] = [reader.uint16(), reader.uint16(), reader.uint32()];
+  return { owner, type, class: dnsClass, ttl, rdata: reader.part(reader.uint16()) };
 }
 
 /** The first octet of the OPT record's TTL extends that of the header (RFC 6891, sections 6.1.1 and 6.1.3). */
@@ -137,9 +123,9 @@ function extendedRcode({ rcode, additional }: Message): number {
   return opt === undefined ? rcode : ((opt.ttl >>> 24) << 4) | rcode;
 }
 
-function aliasOf(record: ResourceRecord): readonly Alias[] {
-  const { owner, type, class: dnsClass } = record;
-  if (dnsClass !== CLASS_IN || (type !== CNAME && type !== DNAME)) return [];
+function aliasOf(record: ResourceRecord) {
+  const { owner, type } = record;
+  if (record.class !== CLASS_IN || (type !== CNAME && type !== DNAME)) return [];
   const rdata = record.rdata.fork();
   const target = rdata.name();
   if (!rdata.isAtEnd) throw new MalformedMessageError('octets after the data of a CNAME or DNAME');
@@ -170,9 +156,7 @@ function followChain(name: string, aliases: readonly Alias[], stopsAtCname: bool
 
 /**
  * Of a DNAME, the name with its target in the place of its owner (RFC 6672, section 2.2): the CNAME that a
- * server synthesizes may be missing.
- *
- * @throws InvalidObservationError for a name that becomes too long.
+ * server synthesizes may be missing. @throws InvalidObservationError for a name that becomes too long.
  */
 function targetOf(name: string, { owner, type, target }: Alias): string {
   if (type === 'CNAME') return target;
@@ -203,10 +187,9 @@ function readNegative(message: Message, chain: Chain): DnsAnswer {
   const { qtype } = message.question;
   const nameExists = rcode === RCODES.NOERROR;
   const hasChain = chain.links.size > 0;
+  const links = new Set(Array.from(chain.links, ({ record }) => record));
   // The links of the chain and, as far as can be told, their signatures.
-  const isOfChain = (record: ResourceRecord) =>
-    record.type === RRSIG ? hasChain : [...chain.links].some((link) => link.record === record);
-  if (!answer.every(isOfChain)) {
+  if (!answer.every((record) => (record.type === RRSIG ? hasChain : links.has(record)))) {
     return noEvidence(message, 'unproven', 'answers with records that were not queried');
   }
   if (qtype === CNAME && hasChain) {

@@ -19,10 +19,7 @@ const UDP_PAYLOAD_SIZE = 1232;
 /** RFC 6891, section 6.1.2: an OPT record of the root, version 0, without flags and options. */
 const OPT_RECORD = Buffer.from([0, 0, 41, UDP_PAYLOAD_SIZE >> 8, UDP_PAYLOAD_SIZE & 0xff, 0, 0, 0, 0, 0, 0]);
 
-/**
- * @param name Canonical, as canonicalHostName gives it.
- * @throws InvalidObservationError for a type that cannot be queried.
- */
+/** @param name Canonical. @throws InvalidObservationError for a type that cannot be queried. */
 export function createQuestion(name: string, type: string): Question {
   const qtype = typeNumber(type);
   if (qtype === undefined) throw new InvalidObservationError(`${type} is not a type that can be queried`);
@@ -62,7 +59,6 @@ export type Response = NonNullable<ReturnType<typeof responseTo>>;
 export function responseTo(question: Question, id: number, message: Buffer) {
   if (message.length < HEADER_LENGTH || message.readUInt16BE(0) !== id) return undefined;
   const flags = message.readUInt16BE(2);
-  // A response with another opcode does not count.
   if ((flags & (RESPONSE | OPCODE)) !== RESPONSE) return undefined;
   const questions = message.readUInt16BE(4);
   const rcode = flags & RCODE;

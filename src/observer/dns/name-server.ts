@@ -16,7 +16,7 @@ export interface DnsServer {
 
 export type NameServer = ReturnType<typeof createNameServer>;
 
-/** A server, with what all queries to it share. @param queriesAtOnce How many it may have in flight. */
+/** With what all queries to it share. @param queriesAtOnce How many it may have in flight. */
 export function createNameServer({ address, port }: DnsServer, queriesAtOnce: number) {
   return {
     address,

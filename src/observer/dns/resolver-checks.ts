@@ -26,7 +26,7 @@ interface ResolverChecksOptions {
 interface Resolver {
   readonly server: NameServer;
   state: ResolverState;
-  /** The sets of addresses that were given for one name, as toSet() has them. */
+  /** The sets of addresses that were given for one name, by toSet(). */
   sets: ReadonlySet<string>;
   /** By performance.now(). */
   due: number;
@@ -48,25 +48,24 @@ const TYPES = ['A', 'AAAA'];
  */
 export class ResolverChecks {
   readonly #options: ResolverChecksOptions;
-  readonly #resolvers: ReadonlyMap<string, Resolver>;
+  readonly #resolvers: readonly Resolver[];
 
   constructor(options: ResolverChecksOptions) {
     this.#options = options;
-    const resolvers = options.servers.map((each): [string, Resolver] => {
+    this.#resolvers = options.servers.map((each) => {
       const server = createNameServer(each, 1);
       const state = { server: server.text, checkedAt: null, invented: [] };
-      return [server.text, { server, state, sets: new Set(), due: Number.NEGATIVE_INFINITY }];
+      return { server, state, sets: new Set(), due: Number.NEGATIVE_INFINITY };
     });
-    this.#resolvers = new Map(resolvers);
   }
 
   get states(): readonly ResolverState[] {
-    return [...this.#resolvers.values()].map(({ state }) => state);
+    return this.#resolvers.map(({ state }) => state);
   }
 
   /** Checks those that are due; waits for those that are not known yet. */
   async checkAll(): Promise<readonly ResolverState[]> {
-    await Promise.all([...this.#resolvers.values()].map((resolver) => this.#checkIfDue(resolver)));
+    await Promise.all(this.#resolvers.map((resolver) => this.#checkIfDue(resolver)));
     return this.states;
   }
 
@@ -77,7 +76,7 @@ export class ResolverChecks {
    * @returns The addresses, if they are just those that it gives for names that do not exist, too.
    */
   async invented(server: string, type: string, records: readonly DnsRecord[]): Promise<string | undefined> {
-    const resolver = this.#resolvers.get(server);
+    const resolver = this.#resolvers.find(({ state }) => state.server === server);
     if (resolver === undefined || !TYPES.includes(type) || records.length === 0) return undefined;
     await this.#checkIfDue(resolver);
     return resolver.sets.has(toSet(records)) ? addressesOf(records).join(', ') : undefined;
@@ -109,9 +108,9 @@ export class ResolverChecks {
 
   /** The records for a name that does not exist; undefined: no response tells. */
   async #query(server: NameServer, name: string, type: string): Promise<readonly DnsRecord[] | undefined> {
-    const question = createQuestion(name, type);
+    const { timeout } = this.#options;
     const { signal } = new AbortController();
-    const answer = await queryServer({ server, question, timeout: this.#options.timeout, signal });
+    const answer = await queryServer({ server, question: createQuestion(name, type), timeout, signal });
     if (answer.kind === 'answered') return answer.records;
     return answer.denial === undefined ? undefined : [];
   }

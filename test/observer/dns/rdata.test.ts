@@ -3,32 +3,30 @@ import { describe, expect, test } from 'vitest';
 import { parseDnsRecord } from '../../../src/model/dns-record.js';
 import { canonicalType, typeNumber } from '../../../src/model/dns-types.js';
 import { readAnswer } from '../../../src/observer/dns/evidence.js';
-import { createQuestion, type Question, responseTo } from '../../../src/observer/dns/message.js';
+import { createQuestion, responseTo } from '../../../src/observer/dns/message.js';
 import { nameOctets, textOctets, uint16 } from '../../support/dns-octets.js';
 import { rr } from '../../support/dns-records.js';
 
 const OWNER = 'example.test';
+/** Where it begins, behind the question. */
+const FIRST_RECORD = 12 + nameOctets(OWNER).length + 4;
 
 /** What is read from a response with these octets as the one answer to a question for the type. */
-function read(type: string, rdata: Buffer, before: Buffer = Buffer.alloc(0)) {
-  const number = typeNumber(type) ?? 0;
+function read(type: string, rdata: Buffer, ...before: readonly Buffer[]) {
+  return readRecords(type, ...before, rr(uint16(0xc00c), typeNumber(type) ?? 0, rdata));
+}
+
+function readRecords(type: string, ...answers: readonly Buffer[]): ReturnType<typeof readAnswer> {
   const question = createQuestion(OWNER, canonicalType(type) ?? type);
-  const answers = before.length === 0 ? 1 : 2;
-  const message = Buffer.concat([
-    ...[uint16(1, 0x8180, 1, answers, 0, 0), question.section, before],
-    rr(uint16(0xc00c), number, rdata),
-  ]);
-  return readMessage(question, message);
+  const header = uint16(1, 0x8180, 1, answers.length, 0, 0);
+  const response = responseTo(question, 1, Buffer.concat([header, question.section, ...answers]));
+  return response === undefined
+    ? expect.fail('The message is a response.')
+    : readAnswer('the server', question, response);
 }
 
-function readMessage(question: Question, message: Buffer): ReturnType<typeof readAnswer> {
-  const response = responseTo(question, 1, message);
-  if (response === undefined) throw new Error('The message is a response.');
-  return readAnswer('the server', question, response);
-}
-
-function fields(type: string, rdata: Buffer, before?: Buffer): unknown {
-  const reading = read(type, rdata, before);
+function fields(type: string, rdata: Buffer, ...before: readonly Buffer[]): unknown {
+  const reading = read(type, rdata, ...before);
   if (reading.kind !== 'answered') return reading.failure.code;
   const [record] = reading.records;
   expect(reading.records).toHaveLength(1);
@@ -39,7 +37,7 @@ function fields(type: string, rdata: Buffer, before?: Buffer): unknown {
   return own;
 }
 
-const hex = (text: string) => Buffer.from(text.replaceAll(/\s/g, ''), 'hex');
+const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex');
 
 /** Octets as dns-packet makes them, or after the test vectors of RFC 9460, appendix D; and the fields of the record. */
 const RECORDS = String.raw`
@@ -143,18 +141,13 @@ describe('names in rdata', () => {
   });
 
   test('nor may one lead forwards to a name that another pointer has led to', () => {
-    const question = createQuestion(OWNER, 'NS');
-    const start = 12 + question.section.length;
-    // A record with the pointer, one with the name, and one whose owner is a pointer to that name.
-    const place = start + 12 + 2 + 11;
-    const message = Buffer.concat([
-      ...[uint16(1, 0x8180, 1, 3, 0, 0), question.section],
-      rr(uint16(0xc00c), 2, uint16(0xc000 | place)),
-      rr(Buffer.of(0), 65_280, nameOctets('a')),
-      rr(uint16(0xc000 | place), 2, nameOctets('b')),
-    ]);
-    expect([...message.subarray(place, place + 3)]).toEqual([1, 0x61, 0]);
-    expect(readMessage(question, message)).toMatchObject({ failure: { code: 'malformed' } });
+    // The name in the second record, behind the question, the first one and its own head.
+    const pointer = uint16(0xc000 | (FIRST_RECORD + 12 + 2 + 11));
+    const named = rr(Buffer.of(0), 65_280, nameOctets('a'));
+    const owned = (owner: Buffer) => rr(owner, 2, nameOctets('b'));
+    expect(readRecords('NS', named, owned(uint16(0xc00c)))).toMatchObject({ kind: 'answered' });
+    const forwards = readRecords('NS', rr(uint16(0xc00c), 2, pointer), named, owned(pointer));
+    expect(forwards).toMatchObject({ failure: { code: 'malformed' } });
   });
 
   test('a CNAME beside the queried records must be whole', () => {
@@ -178,12 +171,11 @@ describe('names in rdata', () => {
 
   test('a chain of pointers that never ends in a name is malformed, not slow', () => {
     // 6,000 pointers, each to the one before it, are in the data of a record that was not queried.
-    const start = 12 + nameOctets(OWNER).length + 4;
-    const pointers = Array.from({ length: 6000 }, (_, at) => uint16(0xc000 | (start + 11 + at * 2)));
-    const chain = Buffer.concat([Buffer.of(0, 0), ...pointers]);
-    const before = rr(Buffer.of(0), 65_280, chain);
-    expect(fields('NS', uint16(0xc000 | (start + 11 + 6000 * 2)), before)).toBe('malformed');
-    expect(fields('NS', uint16(0xc000 | (start + 11 + 100 * 2)), before)).toEqual({ target: '.' });
+    const pointer = (at: number) => uint16(0xc000 | (FIRST_RECORD + 11 + at * 2));
+    const pointers = Array.from({ length: 6000 }, (_, at) => pointer(at));
+    const before = rr(Buffer.of(0), 65_280, Buffer.concat([Buffer.of(0, 0), ...pointers]));
+    expect(fields('NS', pointer(6000), before)).toBe('malformed');
+    expect(fields('NS', pointer(100), before)).toEqual({ target: '.' });
   });
 
   test('octets of labels are exact', () => {
@@ -194,34 +186,9 @@ describe('names in rdata', () => {
 });
 
 test('the numbers of the types are those of dns-packet', () => {
-  const some = [
-    'A',
-    'AAAA',
-    'AFSDB',
-    'CAA',
-    'CDS',
-    'CDNSKEY',
-    'CNAME',
-    'DNAME',
-    'DNSKEY',
-    'DS',
-    'HINFO',
-  ] as const;
-  const others = [
-    'LOC',
-    'MX',
-    'NAPTR',
-    'NS',
-    'NSEC',
-    'PTR',
-    'RP',
-    'RRSIG',
-    'SOA',
-    'SRV',
-    'SSHFP',
-    'TLSA',
-  ] as const;
-  for (const type of [...some, ...others, 'TXT'] as const) {
+  const others = ['NAPTR', 'NS', 'NSEC', 'PTR', 'RP', 'RRSIG', 'SOA', 'SRV', 'SSHFP', 'TLSA', 'TXT'] as const;
+  const some = ['A', 'AAAA', 'AFSDB', 'CAA', 'CDS', 'CDNSKEY', 'CNAME', 'DNAME', 'DNSKEY', 'DS'] as const;
+  for (const type of [...some, 'HINFO', 'LOC', 'MX', ...others] as const) {
     expect(encode({ questions: [{ name: '.', type }] }).readUInt16BE(13), type).toBe(typeNumber(type));
   }
 });
