@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { isCompilable } from '../../src/graphql/execute.js';
 import { createSchema } from '../../src/graphql/schema.js';
 import { Costs, NO_COST } from '../../src/limits/costs.js';
+import { aliases } from '../support/every-field.js';
 
 const COSTS = new Costs(createSchema());
 
@@ -11,10 +12,6 @@ function compiles(source: string): boolean {
   const operation = getOperationAST(document);
   return isCompilable(document, operation ? COSTS.of(document, operation, {}) : NO_COST);
 }
-
-/** Fields `a0: FIELD a1: FIELD ...`. */
-const aliases = (count: number, field: string) =>
-  Array.from({ length: count }, (_, at) => `a${at}: ${field}`).join(' ');
 
 const OF_DOMAIN = '{ name unicodeName registrableDomain created lastUpdate lastChange }';
 const RECORDS = 'dnsRecords { ... on DnsRecordEntry { host class type firstSeen removed lastSeen } }';

@@ -1,6 +1,7 @@
 import { buildSchema, parse, validate } from 'graphql';
 import { expect, test, vi } from 'vitest';
 import { locateErrors } from '../../src/graphql/plugin.js';
+import { aliases } from '../support/every-field.js';
 import { insertDomain } from '../support/rows.js';
 import { serviceOfFile } from '../support/service.js';
 
@@ -11,9 +12,7 @@ const service = serviceOfFile({ role: 'api' }, async ({ database }) => {
 });
 
 /** Aliases of a field that fails for each domain, with many line ends between them. */
-function failing(count: number, field: string): string {
-  return Array.from({ length: count }, (_, at) => `a${at}: ${field}`).join('\n'.repeat(10));
-}
+const failing = (count: number, field: string) => aliases(count, field, '\n'.repeat(10));
 
 const DIFF = 'diff(from: $from, to: $to) { dnsRecordsAdded { __typename } }';
 const REVERSED = { from: '2024-02-01T00:00:00Z', to: '2024-01-01T00:00:00Z' };

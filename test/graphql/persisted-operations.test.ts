@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
+import { aliases } from '../support/every-field.js';
 import { insertDomain } from '../support/rows.js';
 import { serviceOfFile, startServiceForTest, type TestService } from '../support/service.js';
 
@@ -156,8 +157,7 @@ test('there is no Sandbox and no GraphiQL where only the operations of a list ar
 
 const NOT_ALLOWED = 'PERSISTED_ONLY: the operation bad of the file is not allowed: ';
 const DEEP = `{ __schema { queryType ${'{ ofType '.repeat(20)} { name ${'}'.repeat(23)}`;
-const MANY_DOMAINS = Array.from({ length: 501 }, (_, at) => `a${at}: domain(name: "a.example") { name }`);
-const DEAR = `{ ${MANY_DOMAINS.join(' ')} }`;
+const DEAR = `{ ${aliases(501, 'domain(name: "a.example") { name }')} }`;
 
 test.each<[string, unknown, RegExp | string]>([
   ['no JSON', '{', /^PERSISTED_ONLY is ".*": it is not JSON; write a JSON object of ids and documents, .*$/],
@@ -175,7 +175,7 @@ test.each<[string, unknown, RegExp | string]>([
   ['not there', undefined, /^PERSISTED_ONLY is ".*": ENOENT.*; write a JSON object of ids .*$/],
 ])('a list that is %s stops the start, with one line of the setting', async (_case, content, message) => {
   const error: Error = await startListed(content).then(
-    () => new Error('It has started.'),
+    () => new Error('It started.'),
     (thrown) => thrown,
   );
   expect(error.message).toMatch(message);

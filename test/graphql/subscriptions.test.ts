@@ -10,8 +10,14 @@ import { ClientGoneError } from '../../src/model/errors.js';
 import { forget } from '../../src/recorder/forget.js';
 import { graphqlRequest } from '../support/ask.js';
 import { ACCEPT_PARTS, headerChanger, openEvents, openParts, type ReceivedEvent } from '../support/events.js';
+import { aliases } from '../support/every-field.js';
 import { anonymous, callerOf, openExecutor } from '../support/graphql-executor.js';
-import { serviceOfFile, startServiceForTest, startTestService } from '../support/service.js';
+import {
+  serviceOfFile,
+  startServiceForTest,
+  startTestService,
+  type TestService,
+} from '../support/service.js';
 
 let change: ReturnType<typeof headerChanger>;
 
@@ -36,18 +42,7 @@ const CHANGES = `subscription ($domains: [String!], $kinds: [ChangeKind!], $afte
   }
 }`;
 
-interface Result {
-  readonly data?: {
-    readonly changes: {
-      readonly nodes: readonly { readonly domain: { readonly name: string }; readonly new: string }[];
-      readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string };
-    };
-  } | null;
-  readonly errors?: readonly {
-    readonly message: string;
-    readonly extensions: { readonly code: string; readonly cursor?: string; readonly retryAfter?: number };
-  }[];
-}
+type Result = Partial<Pick<Awaited<ReturnType<TestService['graphql']>>, 'data' | 'errors'>>;
 
 interface Stream {
   readonly response: Response;
@@ -81,11 +76,10 @@ const FORMS = [
   { form: 'in parts', accept: ACCEPT_PARTS, listen: subscribeInParts },
 ];
 
-function resultOf(event: ReceivedEvent | undefined): Result | undefined {
-  return event?.event === 'next' ? JSON.parse(event.data) : undefined;
-}
+const resultOf = (event: ReceivedEvent | undefined): Result | undefined =>
+  event?.event === 'next' ? JSON.parse(event.data) : undefined;
 
-const nodesIn = (result: Result | undefined) => result?.data?.changes.nodes ?? [];
+const nodesIn = (result: Result | undefined): { new: string }[] => result?.data?.changes.nodes ?? [];
 const valuesIn = (result: Result | undefined) => nodesIn(result).map((node) => node.new);
 const cursorIn = (result: Result | undefined) => result?.data?.changes.pageInfo.endCursor;
 
@@ -101,7 +95,7 @@ async function valuesUntil(last: string, stream: Pick<Stream, 'result'>): Promis
 }
 
 const iterate = (client: Client, variables: Record<string, unknown> = {}) =>
-  client.iterate<NonNullable<Result['data']>>({ query: CHANGES, variables });
+  client.iterate<Result['data']>({ query: CHANGES, variables });
 
 test('a subscription gives at once where it begins, and then each change as it is recorded, to the client of the protocol', async () => {
   const client = createClient({ url: `${service.url}/graphql`, retryAttempts: 0 });
@@ -335,8 +329,7 @@ test.each([
 });
 
 test('the document of a subscription is paid for, besides the stream', async () => {
-  const aliases = Array.from({ length: 400 }, (_, at) => `a${at}: endCursor`).join(' ');
-  const query = `subscription { changes { pageInfo { ${aliases} } } }`;
+  const query = `subscription { changes { pageInfo { ${aliases(400, 'endCursor')} } } }`;
   const stream = await subscribe({}, service.url, query);
   expect(await stream.result()).toMatchObject({ extensions: { cost: 3 } });
 });
@@ -365,12 +358,8 @@ const failing = async (accept: string) => {
   return (await service.fetch('/graphql', init)).text();
 };
 
-const INVALID_CURSOR = {
-  message: expect.any(String),
-  path: ['changes'],
-  extensions: { code: 'INVALID_CURSOR' },
-};
-const CURSOR_ERROR = { errors: [INVALID_CURSOR] };
+const ERROR = { message: expect.any(String), path: ['changes'], extensions: { code: 'INVALID_CURSOR' } };
+const CURSOR_ERROR = { errors: [ERROR] };
 
 test('each part is closed by a delimiter at once, and the end by the last one (RFC 2046, section 5.1.1)', async () => {
   const [begin, open, last, end, ...others] = (await failing(ACCEPT_PARTS)).split('\r\n---');

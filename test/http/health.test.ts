@@ -99,15 +99,6 @@ async function serveHealth(health: ReturnType<typeof createHealth>) {
   };
 }
 
-test('a process that stops is alive and no longer ready', async () => {
-  const health = createHealth(async () => null, createLogger({ level: 'silent' }));
-  const ask = await serveHealth(health);
-  expect(await ask('/readyz')).toEqual([200, { status: 'ok' }]);
-  health.stopping();
-  expect(await ask('/readyz')).toEqual([503, { ...UNAVAILABLE, reason: 'The service is stopping.' }]);
-  expect(await ask('/livez')).toEqual([200, { status: 'ok' }]);
-});
-
 test('why a process is not ready is told the log in full, once for each cause, and the client in short', async () => {
   const lines: object[] = [];
   const log = createLogger({ level: 'info', stream: { write: (line) => lines.push(JSON.parse(line)) } });

@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import { runDms } from '../journeys/dms-command.js';
 import { graphqlRequest } from '../support/ask.js';
 import { databaseOfFile } from '../support/database.js';
+import { aliases } from '../support/every-field.js';
 import { observationLine } from '../support/observations.js';
 import { insertDomain } from '../support/rows.js';
 import { bearer, serviceOfFile, startServiceForTest } from '../support/service.js';
@@ -61,7 +62,7 @@ test('metrics count requests by API, operation and status, and never in a client
 test('metrics count the domains that one statement loads, and what the rate limit rejects', async () => {
   const field = 'domain(name: "example.com") { dnsRecords { __typename } }';
   const before = await series();
-  await service.graphql(`{ ${Array.from({ length: 9 }, (_, at) => `a${at}: ${field}`).join(' ')} }`);
+  await service.graphql(`{ ${aliases(9, field)} }`);
   const after = await series();
   const grown = (name: string) => (after.get(name) ?? 0) - (before.get(name) ?? 0);
   const loaded = grown('dms_loader_batch_size_sum{loader="domainHistory"}');

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { graphqlRequest } from '../support/ask.js';
 import { databaseOfFile } from '../support/database.js';
+import { aliases } from '../support/every-field.js';
 import { insertDomain } from '../support/rows.js';
 import { bearer, startServiceForTest, type TestService } from '../support/service.js';
 
@@ -146,21 +147,20 @@ test.each([
 
 test('what a client cannot pay for has the error RATE_LIMITED in its place, beside the data of what was paid for', async () => {
   const service = await start(2);
-  const names = ['a', 'b', 'c'].map((alias) => `${alias}: domain(name: "example.com") { name }`);
-  const { status, body } = await told(service, '/graphql', graphqlRequest(`{ ${names.join(' ')} }`));
+  const fields = aliases(3, 'domain(name: "example.com") { name }');
+  const { status, body } = await told(service, '/graphql', graphqlRequest(`{ ${fields} }`));
   expect(status).toBe(200);
   const extensions = { code: 'RATE_LIMITED', retryAfter: expect.any(Number) };
   expect(JSON.parse(body)).toEqual({
-    data: { a: { name: 'example.com' }, b: { name: 'example.com' }, c: null },
-    errors: [{ message: expect.stringMatching(/ Try again in \d+ s\./), path: ['c'], extensions }],
+    data: { a0: { name: 'example.com' }, a1: { name: 'example.com' }, a2: null },
+    errors: [{ message: expect.stringMatching(/ Try again in \d+ s\./), path: ['a2'], extensions }],
     extensions: { cost: 2 },
   });
 });
 
 test('a request whose document alone is too dear is not begun', async () => {
   const service = await start(1);
-  const fields = Array.from({ length: 400 }, (_, at) => `a${at}: name`).join(' ');
-  const long = graphqlRequest(`{ domain(name: "example.com") { ${fields} } }`);
+  const long = graphqlRequest(`{ domain(name: "example.com") { ${aliases(400, 'name')} } }`);
   expect(await told(service, '/graphql', long)).toMatchObject({ status: 200 });
   expect(await told(service, '/graphql', long)).toMatchObject({ status: 429, limit: left(0) });
 });

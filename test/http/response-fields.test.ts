@@ -88,6 +88,11 @@ const preflight = (asked: TestService, origin: string, path = PATH) =>
   asked.fetch(path, { method: 'OPTIONS', headers: { ...REQUESTED, origin } });
 
 const OTHER = 'https://other.example';
+/** What permits a page at ALLOWED to read, and by which value. */
+const PERMITTING = [
+  [service, ALLOWED],
+  [open, '*'],
+] as const;
 
 test('pages of other sites may read nothing by default, and are not told that they might', async () => {
   const { headers } = await get(closed, { origin: ALLOWED });
@@ -106,10 +111,7 @@ test('pages of other sites may read answers where CORS_ORIGINS lists their origi
 });
 
 test('pages of other sites may read errors, of tokens and of bodies that are too large', async () => {
-  for (const [asked, origin] of [
-    [service, ALLOWED],
-    [open, '*'],
-  ] as const) {
+  for (const [asked, origin] of PERMITTING) {
     const tooLarge = graphqlRequest(' '.repeat(600_000), {}, { origin: ALLOWED });
     const byToken = await get(asked, { origin: ALLOWED, ...bearer('x') });
     for (const { status, headers } of [byToken, await asked.fetch('/graphql', tooLarge)]) {
@@ -164,11 +166,8 @@ test('with CORS_ORIGINS=* all pages may read, and a cache has one answer for req
 test.each([PATH, '/graphql'])(
   'a preflight permits tokens and conditions, and needs none: %s',
   async (path) => {
-    for (const [permitting, origin] of [
-      [service, ALLOWED],
-      [open, '*'],
-    ] as const) {
-      const { status, headers } = await preflight(permitting, ALLOWED, path);
+    for (const [asked, origin] of PERMITTING) {
+      const { status, headers } = await preflight(asked, ALLOWED, path);
       const fields = ['origin', 'methods', 'headers'].map((name) =>
         headers.get(`access-control-allow-${name}`),
       );

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { connect, createServer, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { type HttpServer, type ListenOptions, startHttpServer, TIME_LIMITS } from '../../src/http/server.js';
@@ -208,18 +208,6 @@ test('1,000 connections at once are open while the service has no time to accept
   // This process, with the server, waits until that one has ended.
   const { stdout } = spawnSync(process.execPath, ['-e', client], { encoding: 'utf8' });
   expect(Number(stdout)).toBe(1_000);
-});
-
-test('a port in use is an OperationError of one line that names the setting', async () => {
-  const occupant = createServer().listen(0, '127.0.0.1');
-  onTestFinished(() => void occupant.close());
-  await once(occupant, 'listening');
-  const { port } = Object(occupant.address());
-  await expect(startHttpServer(() => {}, { host: '127.0.0.1', port, log })).rejects.toThrow(
-    new OperationError(
-      `Port ${port} of 127.0.0.1 is in use: set PORT to a free one, such as PORT=${port + 1}.`,
-    ),
-  );
 });
 
 test('a host that is not this machine is an OperationError of one line that names the setting', async () => {

@@ -3,7 +3,7 @@ import { getIntrospectionQuery, getOperationAST, parse, validate } from 'graphql
 import { expect, test } from 'vitest';
 import { createSchema } from '../../src/graphql/schema.js';
 import { Costs, NO_COST, requireWithinLimits, type Variables } from '../../src/limits/costs.js';
-import { domainAliases, EVERY_FIELD } from '../support/every-field.js';
+import { aliases, domainAliases, EVERY_FIELD } from '../support/every-field.js';
 
 const SCHEMA = createSchema();
 
@@ -144,7 +144,7 @@ interface Piece {
 }
 
 const DECLARED =
-  '($yes: Boolean!, $no: Boolean!, $on: Boolean! = true, $few: Int, $many: Int!, $usual: Int = 120)';
+  '($yes: Boolean!, $no: Boolean!, $on: Boolean! = true, $few: Int, $many: Int!, $some: Int = 120)';
 const GIVEN = { yes: true, no: false, few: 3, many: 250 };
 /** How a page's length is written, and which it is. */
 const FIRSTS = {
@@ -152,7 +152,7 @@ const FIRSTS = {
   '(first: 5)': 5,
   '(first: $few)': 3,
   '(first: $many)': 250,
-  '(first: $usual)': 120,
+  '(first: $some)': 120,
 };
 /** How a selection is included, 1, or left out. */
 const CONDITIONS = {
@@ -175,22 +175,16 @@ const { pieces } = fc.letrec<{ pieces: Piece[]; piece: Piece }>((tie) => ({
 function written(domains: readonly (readonly Piece[])[], withFragments: boolean): string {
   const fragments: string[] = [];
   let names = 0;
-  const own = (piece: Piece, condition: string): string => {
+  const own = ({ field, first: [page], inside }: Piece, condition: string): string => {
     names += 1;
-    const alias = `a${names}`;
-    const [page] = piece.first;
-    switch (piece.field) {
-      case 'name':
-        return `${alias}: name ${condition}`;
-      case 'dnsRecords':
-        return `${alias}: dnsRecords ${condition} { __typename }`;
-      case 'httpHeaders':
-        return `${alias}: httpHeaders ${condition} { name historyConnection${page} { nodes { date } } }`;
-      case 'changes':
-        return `${alias}: changes${page} ${condition} { nodes { domain { name ${all(piece.inside)} } } }`;
-      case 'diff':
-        return `${alias}: ${DIFF.replace('{', `${condition} {`)}`;
-    }
+    const texts = {
+      name: `name ${condition}`,
+      dnsRecords: `dnsRecords ${condition} { __typename }`,
+      httpHeaders: `httpHeaders ${condition} { name historyConnection${page} { nodes { date } } }`,
+      changes: `changes${page} ${condition} { nodes { domain { name INSIDE } } }`,
+      diff: DIFF.replace('{', `${condition} {`),
+    };
+    return `a${names}: ${texts[field].replace('INSIDE', () => all(inside))}`;
   };
   const all = (many: readonly Piece[]): string =>
     many
@@ -282,8 +276,6 @@ const check = (source: string, most: number, variables: Variables = {}) => {
 };
 const tooComplex = (message: RegExp) =>
   expect.objectContaining({ code: 'QUERY_TOO_COMPLEX', message: expect.stringMatching(message) });
-const aliases = (count: number, field: string) =>
-  Array.from({ length: count }, (_, at) => `a${at}: ${field}`).join(' ');
 
 const OPTIONS = 'specifiedByUrl inputValueDeprecation schemaDescription directiveIsRepeatable oneOf';
 const EVERY_INTROSPECTION = Object.fromEntries(OPTIONS.split(' ').map((option) => [option, true]));

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { whileLocked } from '../support/database.js';
+import { aliases } from '../support/every-field.js';
 import { serviceOfFile } from '../support/service.js';
 
 /** TXT records of so many kB together. */
@@ -60,9 +61,6 @@ test('of a response of more than 4 MB, the lists that come after are null, and t
   for (const error of errors) expect(error).toMatchObject({ message, extensions: { code: 'TOO_LARGE' } });
   expect(JSON.stringify(whole).length).toBeLessThan(6 * 1024 ** 2);
 });
-
-const aliases = (count: number, field: string) =>
-  Array.from({ length: count }, (_, at) => `a${at}: ${field}`).join(' ');
 
 const ofMany = (fields: string) => `{ domain(name: "many.example") { ${fields} } }`;
 

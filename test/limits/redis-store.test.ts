@@ -10,28 +10,25 @@ import { HAS_REDIS, type RedisServer, startRedis } from '../support/redis-server
 import { TEST_CERTIFICATE, TEST_KEY } from '../support/web-certificate.js';
 
 /** Opens what REDIS_URL says, and gives it to the work with the reasons that are logged. */
-async function withStore(
+async function withStore<Result>(
   url: string,
-  work: (store: RedisStore, reasons: () => readonly unknown[]) => Promise<void> | void,
-): Promise<void> {
+  work: (store: RedisStore, reasons: () => readonly unknown[]) => Promise<Result> | Result,
+): Promise<Result> {
   const logged: unknown[] = [];
   const stream = { write: (line: string) => logged.push(JSON.parse(line).reason) };
   const store = await openRedisStore(url, createLogger({ level: 'info', stream }));
   try {
-    await work(store, () => logged);
+    return await work(store, () => logged);
   } finally {
     store.close();
   }
 }
 
-const reasonsOf = async (url: string) => {
-  let found: readonly unknown[] = [];
-  await withStore(url, (store, reasons) => {
+const reasonsOf = (url: string) =>
+  withStore(url, (store, reasons) => {
     expect(store.client.status).not.toBe('ready');
-    found = reasons();
+    return reasons();
   });
-  return found;
-};
 
 const CHECK_ADDRESS = 'check the host, the port and the scheme, rediss:// with TLS, in REDIS_URL';
 

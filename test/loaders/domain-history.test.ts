@@ -1,11 +1,10 @@
 import fc from 'fast-check';
-import pg from 'pg';
-import { beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { type Caller, NEVER_GONE } from '../../src/limits/caller.js';
 import { createLoaders, type Loaders } from '../../src/loaders/create-loaders.js';
 import type { DomainHistory, HistoryParts } from '../../src/loaders/domain-history.js';
 import { ClientGoneError } from '../../src/model/errors.js';
-import { databaseOfFile, emptyTestDatabase } from '../support/database.js';
+import { databaseOfFile, emptyTestDatabase, statementsOf } from '../support/database.js';
 import { insertDnsRecords, insertDomain, insertHeaderChanges } from '../support/rows.js';
 
 const ALL: HistoryParts = { dnsRecords: true, httpHeaders: true, counts: true };
@@ -25,15 +24,6 @@ async function loadAll(name: string): Promise<DomainHistory> {
   const history = await load(name, ALL);
   if (history === null) throw new Error(`${name} is not recorded.`);
   return history;
-}
-
-/** What is sent to the database meanwhile. */
-async function statementsOf(work: () => Promise<unknown>): Promise<string[]> {
-  const query = vi.spyOn(pg.Pool.prototype, 'query');
-  await work();
-  const statements = query.mock.calls.map(([statement]) => JSON.stringify(statement));
-  query.mockRestore();
-  return statements;
 }
 
 test('domains that are requested at once cost one statement for every eight, for all clients together', async () => {

@@ -44,11 +44,8 @@ async function ask(query: string, tables = ON_SERVER) {
 /** By graphql-js. */
 function executeBy(executor: GraphqlExecutor, query: string) {
   const viewer = { ...anonymous(), scopes: new Set(['search:read' as const]) };
-  return execute({
-    schema: executor.schema,
-    document: parse(query),
-    contextValue: executor.contextFor(callerOf(viewer)),
-  });
+  const contextValue = executor.contextFor(callerOf(viewer));
+  return execute({ schema: executor.schema, document: parse(query), contextValue });
 }
 
 interface Plan {

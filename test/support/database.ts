@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
-import { afterAll, beforeAll, inject } from 'vitest';
+import { afterAll, beforeAll, inject, vi } from 'vitest';
 import { type Database, type DatabaseOptions, openDatabase } from '../../src/database/client.js';
 import { partitionTables } from '../../src/database/distribution.js';
 import { migrate } from '../../src/database/migrate.js';
@@ -221,6 +221,15 @@ async function isPooled(server: string): Promise<boolean> {
   const { rows } = await client.query('SELECT pg_backend_pid() AS process');
   await client.end();
   return rows[0]?.process !== Reflect.get(client, 'processID');
+}
+
+/** The texts of the statements that are sent meanwhile. */
+export async function statementsOf(work: () => Promise<unknown>): Promise<string[]> {
+  const query = vi.spyOn(pg.Pool.prototype, 'query');
+  await work();
+  const statements = query.mock.calls.map(([statement]) => JSON.stringify(statement));
+  query.mockRestore();
+  return statements;
 }
 
 /** Keeps everybody from reading tables, by default domains and their schema, as a long migration does. */

@@ -28,6 +28,11 @@ export const EVERY_FIELD = `
   dnsRecords { ${RECORDS.join(' ')} }
   httpHeaders { name value present history { event date new old } }`;
 
+/** Fields `a0: FIELD a1: FIELD ...`. */
+export function aliases(count: number, field: string, separator = ' '): string {
+  return Array.from({ length: count }, (_, at) => `a${at}: ${field}`).join(separator);
+}
+
 /** A query with so many aliases of `domain`: `d0` asks for `d0.example`. */
 export function domainAliases(count: number, selection: string): string {
   const aliases = Array.from(

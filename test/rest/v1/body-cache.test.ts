@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
-import pg from 'pg';
-import { beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { readSettings } from '../../../src/config/env.js';
 import { forget } from '../../../src/recorder/forget.js';
+import { statementsOf } from '../../support/database.js';
 import { bearer, serviceOfFile, startServiceForTest, type TestService } from '../../support/service.js';
 
 const NAMES = ['a.example', 'b.example'];
@@ -39,15 +39,6 @@ async function get(asked: TestService, path: string, headers: Record<string, str
 /** Asks until the response is kept. */
 async function askOften(path: string, headers = authorization): Promise<void> {
   for (const _time of [1, 2, 3]) await get(keeping, path, headers);
-}
-
-/** The texts of the statements that a request takes. */
-async function statementsOf(request: () => Promise<unknown>): Promise<string[]> {
-  const query = vi.spyOn(pg.Pool.prototype, 'query');
-  await request();
-  const statements = query.mock.calls.map(([statement]) => JSON.stringify(statement));
-  query.mockRestore();
-  return statements;
 }
 
 test('a kept response (CACHE_MB) is sent by one statement, which reads no history, with the same octets', async () => {
