@@ -4,29 +4,20 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { parseDmsLine } from '../../src/importers/dms.js';
 import { compareInstants, formatInstant, parseInstant } from '../../src/model/instant.js';
 import { changeItems } from '../replay/body.js';
 import { replayLines } from '../replay/replay.js';
 import { createTestHome, type TestHome } from '../support/database.js';
 import { repeats, say } from '../support/long-form.js';
-import { NOW } from '../support/observations.js';
 import { randomNumbers, rotatingLines } from './changing-domains.js';
 import { runDms, startDms } from './dms-command.js';
-import type { TimedLine } from './instants.js';
+import { type TimedLine, timedLines } from './instants.js';
 import { headerLine, observationLine, typeLine } from './random-observations.js';
 import { answersIn, differences } from './serving.js';
 
 /** On each home, so that `.ci/run` has twice as many. */
 const CASES = Number(process.env['BACKFILL_CASES'] ?? repeats(1_000, 16));
 const SEED = Number(process.env['BACKFILL_SEED'] ?? Date.now() % 1_000_000);
-
-/** The lines of a domain in the order of time, and an instant between its first and its last. */
-interface Case {
-  readonly domain: string;
-  readonly lines: readonly TimedLine[];
-  readonly cut: bigint;
-}
 
 const random = randomNumbers(SEED);
 const cases = Array.from({ length: CASES }, (_, place) => {
@@ -56,10 +47,9 @@ function randomLines(domain: string, place: number): string[] {
   );
 }
 
-function caseOf(domain: string, texts: readonly string[]): Case {
-  const lines = texts
-    .map((line) => ({ line, time: parseDmsLine(line, NOW).observedAt }))
-    .sort((one, other) => compareInstants(one.time, other.time));
+/** The lines of a domain in the order of time, and an instant between its first and its last. */
+function caseOf(domain: string, texts: readonly string[]) {
+  const lines = timedLines(texts);
   const cut = lines[1 + Math.floor(random() * (lines.length - 1))]?.time ?? 0n;
   return { domain, lines, cut };
 }
@@ -74,20 +64,21 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'dms-test-backfill-'));
   const write = (name: string, lines: readonly (readonly TimedLine[])[]) =>
     writeFile(path(name), lines.flatMap((own) => own.map(({ line }) => `${line}\n`)).join(''));
-  const older = cases.map(({ lines, cut: at }) => lines.filter(({ time }) => time < at));
+  const linesOf = (isChosen: (time: bigint, cut: bigint) => boolean) =>
+    cases.map(({ lines, cut: at }) => lines.filter(({ time }) => isChosen(time, at)));
+  const older = linesOf((time, at) => time < at);
   await write(
     'all',
-    cases.map(({ lines }) => lines),
+    linesOf(() => true),
   );
   await write(
     'newer',
-    cases.map(({ lines, cut: at }) => lines.filter(({ time }) => time >= at)),
+    linesOf((time, at) => time >= at),
   );
   // In two files and in no order, but for lines of one instant, of which the first counts.
-  const backwards = older.map((lines) =>
-    lines.toSorted((one, other) => compareInstants(other.time, one.time)),
-  );
-  await write('older-1', backwards.slice(0, CASES / 2));
+  const backwards = (lines: readonly TimedLine[]) =>
+    lines.toSorted((one, other) => compareInstants(other.time, one.time));
+  await write('older-1', older.slice(0, CASES / 2).map(backwards));
   await write('older-2', older.slice(CASES / 2).reverse());
   [inOrder, cut] = [await createTestHome(), await createTestHome()];
   expect(await runDms(['import', path('all')], inOrder.environment)).toMatchObject({ code: 0 });
@@ -131,13 +122,10 @@ it('older observations that are put before newer ones give the history of all of
     return `${domain}?at=${formatInstant([at, at - 1n, around, around - 1n][place % 4] ?? at)}`;
   });
   const some = names.filter((_, place) => place % 5 === 0);
-  const more = ['details', 'changes?first=500'].flatMap((operation) =>
-    some.map((name) => `${name}/${operation}`),
-  );
+  const more = some.flatMap((name) => [`${name}/details`, `${name}/changes?first=500`]);
   const paths = [...names, ...then, ...more];
-  expect(
-    differences(await answersIn(inOrder.environment, paths), await answersIn(cut.environment, paths)),
-  ).toEqual([]);
+  const [expected, found] = [inOrder, cut].map(({ environment }) => answersIn(environment, paths));
+  expect(differences((await expected) ?? new Map(), (await found) ?? new Map())).toEqual([]);
   expect(await runDms(['verify'], cut.environment)).toMatchObject({ code: 0 });
 });
 

@@ -52,8 +52,8 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('where the databas
   let cluster: PostgresqlCluster;
   let database: Database;
   let service: TestService;
-  /** A token that no request has sent yet: the database has to be queried for it. */
-  let token: string;
+  /** Has a token that no request has sent yet: the database has to be queried for it. */
+  let token: Record<string, string>;
 
   beforeAll(async () => {
     cluster = await PostgresqlCluster.start({ fsync: 'off', max_connections: String(MOST_CONNECTIONS) });
@@ -63,7 +63,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('where the databas
   });
 
   beforeEach(async () => {
-    token = await service.createToken();
+    token = bearer(await service.createToken());
   });
 
   afterEach(async () => {
@@ -79,20 +79,15 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('where the databas
 
   const address = (operation = '') => `${service.url}/api/v1/domain/example.com${operation}`;
 
-  const headersOf = (credential: string | undefined) => (credential === undefined ? {} : bearer(credential));
+  const ask = (url: string, headers = {}) => fetch(url, { headers });
 
-  const ask = (url: string, credential?: string) => fetch(url, { headers: headersOf(credential) });
-
-  const askByGraphql = (credential?: string) => {
+  const askByGraphql = (headers = {}) => {
     const query = '{ domain(name: "example.com") { name } }';
-    return fetch(`${service.url}/graphql`, graphqlRequest(query, {}, headersOf(credential)));
+    return fetch(`${service.url}/graphql`, graphqlRequest(query, {}, headers));
   };
 
   /** Stops the server and starts it again, so that connections have what was set. */
-  async function restart(): Promise<void> {
-    await cluster.stop();
-    await cluster.start();
-  }
+  const restart = () => cluster.stop().then(() => cluster.start());
 
   async function record(at: number): Promise<void> {
     const recorder = createRecorder(database.pool);
@@ -138,10 +133,10 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('where the databas
         const client = new pg.Client({ connectionString: cluster.url });
         client.on('error', () => {});
         held.push(client);
-        full = await client.connect().then(
-          () => false,
-          () => true,
-        );
+        full = await client
+          .connect()
+          .then(() => false)
+          .catch(() => true);
       }
       await expectEverythingUnavailable();
       await expect(record(50)).rejects.toMatchObject({ code: '53300' });

@@ -12,6 +12,7 @@ import {
 } from '../support/identity-provider.js';
 import { repeats, say } from '../support/long-form.js';
 import { type RawOutcome, sendRaw } from '../support/raw-http.js';
+import { bearer } from '../support/service.js';
 import { runDms } from './dms-command.js';
 import { type FuzzRequest, type FuzzToken, fuzzRequests } from './fuzz-requests.js';
 import { type Serving, serve } from './serving.js';
@@ -78,13 +79,10 @@ async function serveWithKeys(): Promise<Serving> {
     NODE_OPTIONS: '--max-old-space-size=140',
   });
   service = started;
-  await expect.poll(() => statusWithToken(started)).toBe(200);
+  const headers = bearer(signed[0]?.token ?? '');
+  const ask = () => fetch(`${started.url}/api/v1/domain/example.com`, { headers });
+  await expect.poll(async () => (await ask()).status).toBe(200);
   return started;
-}
-
-async function statusWithToken({ url }: Serving): Promise<number> {
-  const headers = { authorization: `Bearer ${signed[0]?.token}` };
-  return (await fetch(`${url}/api/v1/domain/example.com`, { headers })).status;
 }
 
 /** What a client may be told, beside what is right. */

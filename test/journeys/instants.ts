@@ -1,9 +1,11 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
+import { parseDmsLine } from '../../src/importers/dms.js';
 import { compareInstants, formatInstant, type Instant } from '../../src/model/instant.js';
 import { diffBody } from '../replay/body.js';
 import type { DomainHistory } from '../replay/domain-history.js';
 import { bodies, type Replay, replayLines } from '../replay/replay.js';
+import { NOW } from '../support/observations.js';
 import { answersOf } from './serving.js';
 
 export interface TimedLine {
@@ -11,21 +13,24 @@ export interface TimedLine {
   readonly time: Instant;
 }
 
-/** The lines of each domain, by its canonical name, in the order of their times. */
-export type LinesOfDomains = ReadonlyMap<string, readonly TimedLine[]>;
+/** In the order of their times. */
+export function timedLines(lines: readonly string[]): TimedLine[] {
+  const timed = lines.map((line) => ({ line, time: parseDmsLine(line, NOW).observedAt }));
+  return timed.sort((one, other) => compareInstants(one.time, other.time));
+}
 
 function replayedUpTo(timed: readonly TimedLine[], at: Instant): Replay['histories'] {
   return replayLines(timed.filter(({ time }) => time <= at).map(({ line }) => line)).histories;
 }
 
 /**
- * Takes random pairs of times, at and beside those of observations, of random domains, and compares what a service answers with
+ * Takes random pairs of times, at and beside those of observations, of random domains by their canonical names, and compares what a service answers with
  * replays of the observations up to them: the domain as of the earlier one, byte for byte but for lastUpdate, which is the time of
  * one of them; the difference; and the changes between, which make the one state of the other.
  */
 export async function expectInstants(
   url: string,
-  lines: LinesOfDomains,
+  lines: ReadonlyMap<string, readonly TimedLine[]>,
   { seed, count }: { readonly seed: number; readonly count: number },
 ): Promise<void> {
   const domains = [...lines];

@@ -1,5 +1,5 @@
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -20,8 +20,8 @@ const SEED = Number(process.env['KILL_SEED'] ?? Date.now() % 1_000_000);
 const GIVEN_FILE = process.env['KILL_FILE'];
 
 const MINUTE = 60_000;
-/** In milliseconds: the latest moment after a part of the input was read. */
-const LATEST = repeats(3_000, 1_000);
+/** In milliseconds, after the start of an import: the more kills, the more there is to import. */
+const LATEST = repeats(4_000, 1_500) + 200 * KILLS;
 
 /** Which process dies: the one that imports, the one that has the embedded database open, or both. */
 const VICTIMS = TEST_SERVER === undefined ? ['importer', 'owner', 'both'] : ['importer'];
@@ -65,57 +65,19 @@ test(
   (10 + 2 * KILLS) * MINUTE,
 );
 
-/**
- * Starts imports and kills each at a random place of its input, until enough were killed or one came to its end.
- *
- * @returns how many were killed.
- */
+/** Starts imports and kills each at a random moment, until enough were killed or one came to its end. @returns how many were. */
 async function killImports(home: TestHome, most: number): Promise<number> {
   for (let kills = 1; kills <= most; kills += 1) {
     const victim = VICTIMS[Math.floor(random() * VICTIMS.length)] ?? 'importer';
-    const [place, moment] = [random(), Math.round(LATEST * random())];
-    const outcome = await killImport(home, victim, place, moment);
-    say(`${victim} ${moment} ms after ${Math.round(100 * place)} % were read: ${outcome}`);
-    if (outcome === 'survived') return kills;
+    const moment = Math.round(LATEST * random());
+    const { child, result } = startDms(['import', file], home.environment);
+    await pause(moment);
+    if (victim !== 'importer') await killOwner(home.options.dataDirectory);
+    if (victim !== 'owner') child.kill('SIGKILL');
+    const { code, signal, stderr } = await result;
+    const outcome = signal ?? `exit ${code}, ${stderr.trim().split('\n').at(-1)}`;
+    say(`${victim} ${moment} ms after the start: ${outcome}`);
+    if (code === 0) return kills;
   }
   return most;
-}
-
-/**
- * Starts an import and kills it, or the database under it, so many milliseconds after it has taken a part of its input:
- * what it has read it records meanwhile.
- *
- * @returns how it ended: `survived` where it went on to its end, or how it failed.
- */
-async function killImport(home: TestHome, victim: string, place: number, moment: number): Promise<string> {
-  const { size } = await stat(file);
-  const { promise: isTaken, resolve: taken } = deferred();
-  const { promise: isKilled, resolve: goOn } = deferred();
-  async function* input(): AsyncGenerator<Buffer> {
-    let given = 0;
-    for await (const part of createReadStream(file)) {
-      yield part;
-      given += part.length;
-      if (given < place * size) continue;
-      taken();
-      await isKilled;
-    }
-  }
-  const { child, result } = startDms(['import', '-'], home.environment, Readable.from(input()));
-  await isTaken;
-  await pause(moment);
-  if (victim !== 'importer') await killOwner(home.options.dataDirectory);
-  if (victim !== 'owner') child.kill('SIGKILL');
-  goOn();
-  const { code, signal, stderr } = await result;
-  if (code === 0) return 'survived';
-  return signal ?? `exit ${code}, ${stderr.trim().split('\n').at(-1)}`;
-}
-
-function deferred() {
-  let resolve = () => {};
-  const promise = new Promise<void>((settle) => {
-    resolve = settle;
-  });
-  return { promise, resolve };
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -14,25 +14,15 @@ import { observationLine } from '../support/observations.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-function packed(): readonly string[] {
+test('the package has what is run, and neither sources nor tests', () => {
   const options = ['pack', '--dry-run', '--json', '--ignore-scripts'];
   const { stdout } = spawnSync('npm', options, { cwd: ROOT, encoding: 'utf8' });
-  const [{ files }]: readonly [{ readonly files: readonly { readonly path: string }[] }] = JSON.parse(stdout);
-  return files.map(({ path }) => path);
-}
-
-test('the package has what is run, and neither sources nor tests', () => {
-  const files = packed();
-  const folders = files.map((path) =>
-    path
-      .replace(/[^/]+$/, '')
-      .split('/')
-      .slice(0, 4)
-      .join('/'),
-  );
-  const places = [...new Set(folders)].filter((folder) => !folder.startsWith('dist/')).sort();
-  const migrations = readdirSync(join(ROOT, 'prisma/migrations')).map((name) => `prisma/migrations/${name}/`);
-  expect(places).toEqual(['', 'bin/', ...migrations, 'samples/', 'src/rest/v1/operations'].sort());
+  const [pack]: readonly [{ readonly files: readonly { readonly path: string }[] }] = JSON.parse(stdout);
+  const files = pack.files.map(({ path }) => path);
+  const folders = files.map((path) => dirname(path).split('/').slice(0, 4).join('/'));
+  const places = [...new Set(folders)].filter((folder) => !/^dist\b/.test(folder)).sort();
+  const migrations = readdirSync(join(ROOT, 'prisma/migrations')).map((name) => `prisma/migrations/${name}`);
+  expect(places).toEqual(['.', 'bin', ...migrations, 'samples', 'src/rest/v1/operations'].sort());
   const needed = ['schema.graphql', 'dist/main.js', 'dist/web/index.html', 'dist/web/operations.json'];
   expect(files).toEqual(expect.arrayContaining(needed));
   expect(files.filter((path) => /\.(?:ts|map)$|\/\.|package-lock/.test(path))).toEqual([]);

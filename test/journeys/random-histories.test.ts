@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { exportDms } from '../../src/exporters/dms.js';
 import { parseDmsLine } from '../../src/importers/dms.js';
-import { compareInstants, formatInstant, type Instant } from '../../src/model/instant.js';
+import { formatInstant, type Instant } from '../../src/model/instant.js';
 import { readHistories } from '../../src/recorder/read-histories.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { body, CHANGE_KINDS, changeItems } from '../replay/body.js';
@@ -12,7 +12,7 @@ import { askGraphql } from '../support/ask.js';
 import { openTestDatabase, TEST_SERVER, type TestDatabase } from '../support/database.js';
 import { repeats } from '../support/long-form.js';
 import { NOW } from '../support/observations.js';
-import { allChanges, expectInstants, type Query, type TimedLine } from './instants.js';
+import { allChanges, expectInstants, type Query, type TimedLine, timedLines } from './instants.js';
 import { headerLine, type ObservationLine, observationLine, typeLine } from './random-observations.js';
 import { answersOf, differences, type LocalServing, serveLocally } from './serving.js';
 
@@ -47,12 +47,6 @@ function linesOf(observations: readonly ObservationLine[]): string[] {
   return observations.map((line) => JSON.stringify({ ...line, domain: `${line.domain}.r${run}.example` }));
 }
 
-function timedLinesOf(observations: readonly ObservationLine[]): TimedLine[] {
-  return linesOf(observations)
-    .map((line) => ({ line, time: parseDmsLine(line, NOW).observedAt }))
-    .sort((one, other) => compareInstants(one.time, other.time));
-}
-
 /** Records lines by a recorder of their own in batches of the given sizes, the last with what is left. */
 async function record(lines: readonly string[], sizes: readonly number[] = []): Promise<void> {
   const recorder = createRecorder(database.pool);
@@ -64,9 +58,7 @@ async function record(lines: readonly string[], sizes: readonly number[] = []): 
   }
 }
 
-function replayed(...lines: (readonly string[])[]): Map<string, string> {
-  return bodies(replayLines(lines.flat()));
-}
+const replayed = (...lines: (readonly string[])[]) => bodies(replayLines(lines.flat()));
 
 /** Compares Get domain with what is expected; a failure shows only the domains that differ. */
 async function expectAnswers(expected: ReadonlyMap<string, string>): Promise<void> {
@@ -97,7 +89,7 @@ test(
     for (let domain = 0; domain < domains; domain += 1) {
       run += 1;
       const given = fc.sample(observationLine(['d']), { seed: seed + domain, numRuns: 12 });
-      lines.set(`d.r${run}.example`, timedLinesOf(given));
+      lines.set(`d.r${run}.example`, timedLines(linesOf(given)));
     }
     const all = [...lines.values()].flat().map(({ line }) => line);
     await record(all, Array(Math.floor(all.length / 200)).fill(200));
@@ -137,7 +129,7 @@ test('the changes of any observations are those of a plain replay with when each
   return holds(fc.tuple(anyLines, batchSizes, questions), async ([given, sizes, asked]) => {
     const lines = linesOf(given);
     await record(lines, sizes);
-    const times = timedLinesOf(given).map(({ time }) => time);
+    const times = timedLines(linesOf(given)).map(({ time }) => time);
     for (const [domain, history] of replayLines(lines).histories) {
       if (history.created === undefined) continue;
       const items = changeItems(history);

@@ -22,7 +22,7 @@ import {
   recordsOf,
   searched,
 } from './random-searches.js';
-import { answersOf, differences, serve } from './serving.js';
+import { answersIn, differences, serve } from './serving.js';
 
 /** An xz-compressed file with 208 versions of the DNS root zone as observations; README of bench/ says more. */
 const ROOT_ZONE_FILE = process.env['ROOT_ZONE_FILE'] ?? '';
@@ -75,15 +75,13 @@ describe.skipIf(ROOT_ZONE_FILE === '' || !IS_LONG)('the history of the DNS root 
   const importInto = (into: TestHome, lines: Readable, ...options: string[]) =>
     startDms(['import', ...options, '-'], into.environment, lines).result;
 
-  const answers = () => whileServing(home, (url) => answersOf(url, replay.histories.keys()));
+  const answers = () => answersIn(home.environment, replay.histories.keys());
 
   async function versions(): Promise<unknown[]> {
-    const database = await openDatabase(home.options);
-    try {
-      return (await database.pool.query('SELECT name, version, recorded_at FROM domain ORDER BY name')).rows;
-    } finally {
-      await database.close();
-    }
+    const { pool, close } = await openDatabase(home.options);
+    const { rows } = await pool.query('SELECT name, version, recorded_at FROM domain ORDER BY name');
+    await close();
+    return rows;
   }
 
   async function linesOfDomains(names: readonly string[]) {

@@ -51,12 +51,8 @@ test('a database that is connected and silent gives 503 with Retry-After in both
 test('a request of which every domain fails with the database is one line of the log', async () => {
   const requestId = 'all-domains-fail';
   await whileLocked(home.pool, async () => {
-    const { errors } = await askGraphql(
-      service,
-      domainAliases(20, 'name'),
-      {},
-      { 'x-request-id': requestId },
-    );
+    const fields = { 'x-request-id': requestId };
+    const { errors } = await askGraphql(service, domainAliases(20, 'name'), {}, fields);
     expect(errors).toHaveLength(20);
   });
   const failures = service.logged.filter(({ msg }) => msg === 'request failed');

@@ -23,11 +23,10 @@ const TABLES = ['domain', 'dns_record', 'header_change', 'site_response', 'chang
 const COLUMNS = TABLES.map((table) => `ALTER TABLE ${table} ADD COLUMN of_tomorrow text;\n`).join('');
 
 /** Each has the name of the domain in its response. */
-const REQUESTS = [
-  (url: string, name: string) => fetch(`${url}/api/v1/domain/${name}`),
-  (url: string, name: string) => fetch(`${url}/api/v1/changes?domains=${name}`),
-  (url: string, name: string) =>
-    fetch(`${url}/graphql`, graphqlRequest(`{ domain(name: "${name}") { name dnsRecords { __typename } } }`)),
+const REQUESTS: readonly ((name: string) => readonly [path: string, init?: RequestInit])[] = [
+  (name) => [`/api/v1/domain/${name}`],
+  (name) => [`/api/v1/changes?domains=${name}`],
+  (name) => ['/graphql', graphqlRequest(`{ domain(name: "${name}") { name dnsRecords { __typename } } }`)],
 ];
 
 describe('with a process that serves', () => {
@@ -71,11 +70,11 @@ describe('with a process that serves', () => {
     const wrong: string[] = [];
     for (let turn = 0; !stopped.aborted; turn += 1) {
       const name = `d${turn % 5}.example`;
-      const response = await REQUESTS[turn % REQUESTS.length]?.(serving.url, name);
-      const body = await response?.text();
-      if (response?.status !== 200 || body?.includes(`"${name}"`) !== true || body.includes('"errors"')) {
-        wrong.push(`${response?.status} ${body}`);
-      }
+      const [path, init] = REQUESTS[turn % REQUESTS.length]?.(name) ?? [''];
+      const response = await fetch(serving.url + path, init);
+      const body = await response.text();
+      const isRight = response.status === 200 && body.includes(`"${name}"`) && !body.includes('"errors"');
+      if (!isRight) wrong.push(`${response.status} ${body}`);
       const ready = await readiness(serving.url);
       if (ready !== READY) wrong.push(ready);
     }
@@ -181,8 +180,8 @@ async function returnToBaseline(pool: pg.Pool): Promise<void> {
   const tables = ['domain', 'dns_record', 'header_change', 'known_name', 'known_text', 'change_feed'];
   const stored: [table: string, rows: string][] = [];
   for (const table of tables) {
-    const { rows } = await pool.query(`SELECT json_agg(${table}) AS rows FROM ${table}`);
-    stored.push([table, JSON.stringify(rows[0].rows)]);
+    const { rows } = await pool.query(`SELECT json_agg(${table})::text AS rows FROM ${table}`);
+    stored.push([table, rows[0].rows]);
   }
   await pool.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
   const folder = await mkdtemp(join(tmpdir(), 'dms-test-baseline-'));

@@ -7,6 +7,7 @@ import type { Settings } from '../../src/config/settings.js';
 import type { StoredHistory } from '../../src/history/stored-history.js';
 import { readHistories } from '../../src/recorder/read-histories.js';
 import { type CommandResult, runDms } from '../journeys/dms-command.js';
+import { graphqlRequest } from './ask.js';
 import { emptyTestDatabase, openTestDatabase, type TestDatabase } from './database.js';
 import { startTestService, type TestService } from './service.js';
 
@@ -83,15 +84,10 @@ export function prepareCommands({ emptied = false, served, settings = () => ({})
       return JSON.parse(await response.text());
     },
     async graphql(query: string, variables: object = {}) {
-      const response = await fetch(`${service?.url}/graphql`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ query, variables }),
-      });
+      const response = await fetch(`${service?.url}/graphql`, graphqlRequest(query, variables));
       return JSON.parse(await response.text()).data;
     },
   };
 }
 
-export type Commands = ReturnType<typeof prepareCommands>;
 export type { CommandResult };

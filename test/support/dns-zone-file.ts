@@ -33,13 +33,33 @@ interface Entry {
  */
 export function parseZoneFile(text: string): ZoneNodes {
   const nodes = new Map<string, Map<number, ZoneRecord[]>>();
-  const reader = new EntryReader();
-  for (const entry of entriesOf(text)) {
-    const record = reader.read(entry);
-    if (record === undefined) continue;
+  // What one line takes from those before.
+  let [origin, ttl, owner] = ['.', 3600, '.'];
+  const absolute = (name: string): string => {
+    if (name === '@') return origin;
+    if (/(?:^|[^\\])\.$/.test(name)) return name;
+    return origin === '.' ? `${name}.` : `${name}.${origin}`;
+  };
+  const add = (isIndented: boolean, [...rest]: readonly string[]): void => {
+    if (!isIndented) owner = absolute(rest.shift() ?? '@');
+    let ownTtl = ttl;
+    for (; /^(?:\d+|IN)$/i.test(rest[0] ?? ''); rest.shift()) {
+      if (/^\d/.test(rest[0] ?? '')) ownTtl = Number(rest[0]);
+    }
+    const name = (rest.shift() ?? '').toUpperCase();
+    const type = typeNumber(name);
+    if (type === undefined) throw new Error(`${name} is no type.`);
+    const rdata = rdataOctets(name, new MasterText(rest.join(' '), absolute));
+    const record = { owner: nameOctets(owner), type, ttl: ownTtl, rdata };
     const key = nameKey(record.owner);
     const node = nodes.get(key) ?? new Map<number, ZoneRecord[]>();
-    nodes.set(key, node.set(record.type, [...(node.get(record.type) ?? []), record]));
+    nodes.set(key, node.set(type, [...(node.get(type) ?? []), record]));
+  };
+  for (const { isIndented, texts } of entriesOf(text)) {
+    const [first, second = ''] = texts;
+    if (first === '$ORIGIN') origin = absolute(second);
+    else if (first === '$TTL') ttl = Number(second);
+    else add(isIndented, texts);
   }
   return nodes;
 }
@@ -57,39 +77,4 @@ function entriesOf(text: string): Entry[] {
     entry = { isIndented: /[ \t]/.test(text.charAt(found.index + 1)), texts: [] };
   }
   return [...entries, entry].filter(({ texts }) => texts.length > 0);
-}
-
-/** Keeps what one line of a master file takes from those before. */
-class EntryReader {
-  #origin = '.';
-  #ttl = 3600;
-  #owner = '.';
-
-  read({ isIndented, texts }: Entry): ZoneRecord | undefined {
-    const [first = '', second = ''] = texts;
-    if (first === '$ORIGIN') this.#origin = this.#absolute(second);
-    else if (first === '$TTL') this.#ttl = Number(second);
-    else return this.#record(isIndented, texts);
-    return undefined;
-  }
-
-  #record(isIndented: boolean, texts: readonly string[]): ZoneRecord {
-    const rest = [...texts];
-    if (!isIndented) this.#owner = this.#absolute(rest.shift() ?? '@');
-    let ttl = this.#ttl;
-    for (; /^(?:\d+|IN)$/i.test(rest[0] ?? ''); rest.shift()) {
-      if (/^\d/.test(rest[0] ?? '')) ttl = Number(rest[0]);
-    }
-    const type = (rest.shift() ?? '').toUpperCase();
-    const number = typeNumber(type);
-    if (number === undefined) throw new Error(`${texts.join(' ')}: ${type} is no type.`);
-    const rdata = rdataOctets(type, new MasterText(rest.join(' '), (name) => this.#absolute(name)));
-    return { owner: nameOctets(this.#owner), type: number, ttl, rdata };
-  }
-
-  #absolute(name: string): string {
-    if (name === '@') return this.#origin;
-    if (/(?:^|[^\\])\.$/.test(name)) return name;
-    return this.#origin === '.' ? `${name}.` : `${name}.${this.#origin}`;
-  }
 }

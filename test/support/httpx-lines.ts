@@ -16,22 +16,30 @@ export const HEADER = {
   x_under_score: '1',
 };
 
-/** A line of httpx 1.6 with -irr. */
-export const HTTPX_1_6: HttpxKeys = {
-  timestamp: '2024-03-01T15:50:30.123456789+05:30',
-  hash: { body_md5: '84238dfc8092e5d9c0dac8ef93371a07', header_md5: '58cd0647375d6f16a270b264756f5692' },
+const COMMON = {
   port: '443',
-  url: 'https://example.com',
-  input: 'example.com',
   title: 'Example Domain',
   scheme: 'https',
-  webserver: 'nginx',
-  body: '<!doctype html>\n<html></html>\n',
   content_type: 'text/html',
   method: 'GET',
-  host: '192.0.2.7',
   path: '/',
   header: HEADER,
+  a: ['192.0.2.7'],
+  status_code: 200,
+  failed: false,
+  knowledgebase: { PageType: 'nonerror', pHash: 0 },
+};
+
+/** A line of httpx 1.6 with -irr. */
+const HTTPX_1_6: HttpxKeys = {
+  ...COMMON,
+  timestamp: '2024-03-01T15:50:30.123456789+05:30',
+  hash: { body_md5: '84238dfc8092e5d9c0dac8ef93371a07', header_md5: '58cd0647375d6f16a270b264756f5692' },
+  url: 'https://example.com',
+  input: 'example.com',
+  webserver: 'nginx',
+  body: '<!doctype html>\n<html></html>\n',
+  host: '192.0.2.7',
   raw_header: RAW_HEADER,
   request: 'GET / HTTP/1.1\r\nHost: example.com\r\nAccept-Encoding: gzip\r\n\r\n',
   time: '99.670794ms',
@@ -39,37 +47,24 @@ export const HTTPX_1_6: HttpxKeys = {
   tech: ['Nginx'],
   words: 298,
   lines: 47,
-  status_code: 200,
   content_length: 1256,
-  failed: false,
-  knowledgebase: { PageType: 'nonerror', pHash: 0 },
 };
 
 /** A line of httpx 1.7 (1.7.3 and later: `host` is the name) with -irh. */
 export const HTTPX_1_7: HttpxKeys = {
+  ...COMMON,
   timestamp: '2025-12-06T22:22:11.061425+05:30',
-  port: '443',
   url: 'https://www.example.com',
   input: 'www.example.com',
-  title: 'Example Domain',
-  scheme: 'https',
-  content_type: 'text/html',
-  method: 'GET',
   host: 'www.example.com',
   host_ip: '2001:db8::7',
-  path: '/',
-  header: HEADER,
   time: '97.401875ms',
-  a: ['192.0.2.7'],
   aaaa: ['2001:db8::7'],
   cname: ['www.example.com.edge.example'],
   tech: ['HTTP/3'],
   words: 25,
   lines: 1,
-  status_code: 200,
   content_length: 513,
-  failed: false,
-  knowledgebase: { PageType: 'nonerror', pHash: 0 },
   resolvers: ['192.0.2.53:53'],
 };
 

@@ -79,9 +79,16 @@ export class PostgresqlCluster {
 
   /** Starts it again, and waits until it takes connections. */
   async start(): Promise<void> {
-    while (!(await this.#answers())) {
+    const listening = ['-p', String(this.#port), '-k', this.folder, '-c', 'listen_addresses=127.0.0.1'];
+    const options = { ...SERVER_USER, cwd: this.folder, stdio: 'ignore' } as const;
+    while (this.#server === null || !(await isConnectable(this.url))) {
       // Where what a killed server has left is still in use, the next one ends at once.
-      if (this.#server === null || this.#server.exitCode !== null) this.#server = this.#launch();
+      if (this.#server === null || this.#server.exitCode !== null)
+        this.#server = spawn(
+          program('postgres'),
+          ['-D', this.folder, ...listening, ...this.#settings],
+          options,
+        );
       await pause(50);
     }
   }
@@ -171,16 +178,6 @@ export class PostgresqlCluster {
     this.#server = null;
     if (server !== null) await endChild(server, signal);
   }
-
-  #launch(): ChildProcess {
-    const listening = ['-p', String(this.#port), '-k', this.folder, '-c', 'listen_addresses=127.0.0.1'];
-    const options = { ...SERVER_USER, cwd: this.folder, stdio: 'ignore' } as const;
-    return spawn(program('postgres'), ['-D', this.folder, ...listening, ...this.#settings], options);
-  }
-
-  async #answers(): Promise<boolean> {
-    return this.#server !== null && isConnectable(this.url);
-  }
 }
 
 async function newFolder(): Promise<string> {
@@ -192,15 +189,12 @@ async function newFolder(): Promise<string> {
 export async function isConnectable(url: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: url });
   client.on('error', () => {});
-  const isUp = await client.connect().then(
-    () => true,
-    () => false,
-  );
+  const isUp = await client
+    .connect()
+    .then(() => true)
+    .catch(() => false);
   if (isUp) await client.end();
   return isUp;
 }
 
-function program(name: string): string {
-  if (PROGRAMS === undefined) throw new Error('There is no PostgreSQL server on this machine.');
-  return join(PROGRAMS, name);
-}
+const program = (name: string) => join(PROGRAMS ?? '', name);
