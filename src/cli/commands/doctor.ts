@@ -50,7 +50,7 @@ export async function runDoctor(context: CommandContext, { json }: { json: boole
     return [found].flat().map((finding) => ({ check, ...finding, message: redact(finding.message) }));
   });
   const findings = (await Promise.all(examined)).flat();
-  await writeList(context, [findings], { row: (each) => [each.status, each.check, each.message] }, json);
+  await writeList(context, [findings], json, { row: (each) => [each.status, each.check, each.message] });
   const count = (wanted: Finding['status']) => findings.filter(({ status }) => status === wanted).length;
   if (count('failed') > 0) context.setExitCode(1);
   const failures = counted(count('failed'), 'check');

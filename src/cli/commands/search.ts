@@ -100,7 +100,7 @@ export async function runSearch(context: CommandContext, words: readonly string[
       const title = each.title === '' ? '' : `${found > 0 ? '\n' : ''}${printable(each.title)}\n`;
       const listing = { title, headings, row: (match: Match) => row(match).map(printable) };
       const question = { operation, parameters: each.parameters, asTable: !json };
-      found += await writeList(context, pagesOf<Match>(ask, question, limit), listing, json);
+      found += await writeList(context, pagesOf<Match>(ask, question, limit), json, listing);
     }
     if (found === 0) context.notes.write('Nothing was found.\n');
   });
