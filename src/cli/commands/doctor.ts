@@ -29,8 +29,6 @@ const MAX_LEAD = 5_000_000n;
 /** In bytes. PostgreSQL lets its log grow by so much between two checkpoints (`max_wal_size`). */
 const SPARE_ROOM = 1024 ** 3;
 
-const ALIVE = '{"status":"ok"}\n';
-
 interface Finding {
   /** Absent: that of the check. */
   readonly check?: string;
@@ -149,7 +147,7 @@ async function examinePort(host: string, port: number, prefix: string): Promise<
   } catch (error) {
     const probe = { signal: AbortSignal.timeout(PROBE_LIMIT), redirect: 'error' } as const;
     const response = await fetch(`${urlOf(host, port)}/livez`, probe).catch(() => null);
-    const isAlive = (await response?.text().catch(() => '')) === ALIVE;
+    const isAlive = (await response?.text().catch(() => '')) === '{"status":"ok"}\n';
     return isAlive ? ok(`This service is at port ${port} of ${host}.`) : failure(error);
   }
 }
