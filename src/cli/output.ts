@@ -42,7 +42,7 @@ export function createTable(): (rows: readonly Row[]) => string {
   };
 }
 
-export interface Listing<Item> {
+interface Listing<Item> {
   readonly title?: string;
   readonly headings?: Row;
   row(item: Item): Row;
@@ -56,8 +56,8 @@ export interface Listing<Item> {
 export async function writeList<Item extends object>(
   { stdout, notes }: { readonly stdout: Writable; readonly notes: ProgressStream },
   pages: AsyncIterable<readonly Item[]> | Iterable<readonly Item[]>,
-  { title = '', headings, row, json = (item) => item, none }: Listing<Item>,
   asJson: boolean,
+  { title = '', headings, row, json = (item) => item, none }: Listing<Item>,
 ): Promise<number> {
   const table = createTable();
   let count = 0;

@@ -16,9 +16,6 @@ import {
   wholeNumber,
 } from './option-values.js';
 
-/** From src/ and from dist/ alike. */
-const PACKAGE = new URL('../../package.json', import.meta.url);
-
 /** Commander's arguments, and after them the options, follow the context. */
 type Run<Args extends unknown[]> = (context: CommandContext, ...args: Args) => Promise<void>;
 
@@ -47,9 +44,9 @@ class DmsCommand extends Command {
     return this.addOption(new Option(flags, meaning).choices(values).default(values[0]));
   }
 
-  /** A flag that may not be written beside another option. */
-  flag(flags: string, other: string, meaning: string): this {
-    return this.addOption(new Option(flags, meaning).default(false).conflicts(other));
+  /** A flag that may not be written beside other options. */
+  flag(flags: string, others: string | string[], meaning: string): this {
+    return this.addOption(new Option(flags, meaning).default(false).conflicts(others));
   }
 
   changeOptions(): this {
@@ -69,7 +66,9 @@ class DmsCommand extends Command {
 
 /** For one run: commander keeps what it has parsed. @param show Gets the help or version that is asked for. */
 export function createProgram(context: CommandContext, show: (text: string) => void): DmsCommand {
-  const { version }: { readonly version: string } = JSON.parse(readFileSync(PACKAGE, 'utf8'));
+  // From src/ and from dist/ alike.
+  const file = new URL('../../package.json', import.meta.url);
+  const { version }: { readonly version: string } = JSON.parse(readFileSync(file, 'utf8'));
   const program = new DmsCommand(context, 'dms')
     .version(version, '-V, --version', 'show the version')
     .option('-q, --quiet', 'no progress, advice or summary: only results and errors')
@@ -216,8 +215,10 @@ function addQuestions(add: Add): void {
     // --diff takes all that follows it, so the domain may be among its values.
     .usage('[options] <domain>')
     .option(AT, 'the state at that time', parseReachedTime)
-    .option('--diff <times...>', 'the difference between two times, FROM and TO')
-    .option('--changes', 'the notable changes, the newest first', false)
+    .addOption(
+      new Option('--diff <times...>', 'the difference between two times, FROM and TO').conflicts('at'),
+    )
+    .flag('--changes', ['at', 'diff'], 'the notable changes, the newest first')
     .option('--all', 'with --changes, the routine ones, too: what rotates, serials, validators', false)
     .option('--types <type,...>', 'of --diff and --changes, only records of these types', collectTypes)
     .option('--headers <name,...>', 'of --diff and --changes, only these headers', collectWords)

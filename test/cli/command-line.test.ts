@@ -104,10 +104,13 @@ test.each([
   expect(stderr).not.toContain('hunter2');
 });
 
-test.each(['serve', 'migrate', 'verify', 'export'])('a bad setting stops dms %s', async (command) => {
-  const stderr = 'dms: PORT is "http": write a whole number from 0 to 65535.\n';
-  expect(await dms([command], { PORT: 'http' })).toMatchObject({ code: 2, stdout: '', stderr });
-});
+test.each(['serve', 'migrate', 'verify', 'export', 'doctor'])(
+  'a bad setting stops dms %s',
+  async (command) => {
+    const stderr = 'dms: PORT is "http": write a whole number from 0 to 65535.\n';
+    expect(await dms([command], { PORT: 'http' })).toMatchObject({ code: 2, stdout: '', stderr });
+  },
+);
 
 test.each([
   ['with one line', {}, /^dms: [^\n]+\n$/],

@@ -30,12 +30,8 @@ afterAll(() => rm(folder, { recursive: true }));
 /** Runs a shell in the folder. */
 function output(command: string, ...args: readonly string[]): string {
   const env = { ...process.env, PATH: `${folder}:${process.env['PATH']}` };
-  const { stdout, stderr } = spawnSync(command, args, {
-    cwd: folder,
-    env,
-    encoding: 'utf8',
-    timeout: 30_000,
-  });
+  const options = { cwd: folder, env, encoding: 'utf8', timeout: 30_000 } as const;
+  const { stdout, stderr } = spawnSync(command, args, options);
   expect(stderr).toBe('');
   return stdout;
 }

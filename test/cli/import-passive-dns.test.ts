@@ -17,13 +17,6 @@ function observed(day: string, ...ips: readonly string[]): string {
   return `${JSON.stringify({ domain: 'example.com', observedAt: `${day}T00:00:00Z`, dnsRecords })}\n`;
 }
 
-/** The output of a command that succeeds. */
-async function output(...args: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await dms(args);
-  expect([code, stderr]).toEqual([0, code === 0 ? stderr : '']);
-  return stdout;
-}
-
 async function importText(text: string, ...options: readonly string[]): Promise<string> {
   const { code, stdout } = await dms(['import', ...options, '-'], Readable.from([text]));
   expect(code).toBe(0);
@@ -108,7 +101,7 @@ test('passive DNS in a file moves a known history once, however many lines a dom
     const [from, to] = [new Date(start).toISOString(), new Date(start + 86_400_000).toISOString()];
     return sighting(`198.51.${index >> 8}.${index & 255}`, from, to, { rrname });
   }).join('');
-  await output('import', await file('many.cof', lines));
+  expect((await dms(['import', await file('many.cof', lines)])).code).toBe(0);
   const told: { domain: string; kind: string }[] = (await rest(`/changes?after=${next}`)).changes;
   // Of several domains in no order.
   expect(told.map(({ domain, kind }) => `${domain} ${kind}`).sort()).toEqual([

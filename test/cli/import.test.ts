@@ -192,10 +192,7 @@ test('an input of which nothing can be read ends with one line that says so, wit
 
 test('an import that fails after its first lines sums them up, and says that they stay', async () => {
   const plain = await file('before-cut.ndjson', `${FIRST}\n`);
-  const noise =
-    randomBytes(3_000_000)
-      .toString('base64')
-      .match(/.{12000}/g) ?? [];
+  const noise = Array.from({ length: 330 }, () => randomBytes(9_000).toString('base64'));
   const long = noise.map((value, at) => observationLine({ domain: 'b.example', at, headers: { value } }));
   const cut = await file('cut-late.ndjson.gz', gzipSync(long.join('\n')).subarray(0, -1_000));
   const { code, stdout, stderr } = await dms(['import', plain, cut]);
@@ -236,14 +233,9 @@ test('dms import shows of each of several files how far it is, also after one th
   const lines = (count: number, lineAt: (at: number) => string) =>
     Array.from({ length: count }, (_, at) => lineAt(at)).join('\n');
   const seen = { rrname: 'a.example', rrtype: 'A', rdata: '192.0.2.1', time_first: 1_400_000_000 };
-  const plain = await file(
-    'plain.ndjson',
-    lines(5000, (at) => observationLine({ at, records: [] })),
-  );
-  const passive = await file(
-    'passive.ndjson',
-    lines(1000, (at) => JSON.stringify({ ...seen, time_last: seen.time_first + at })),
-  );
+  const observed = lines(5000, (at) => observationLine({ at, records: [] }));
+  const sighted = lines(1000, (at) => JSON.stringify({ ...seen, time_last: seen.time_first + at }));
+  const [plain, passive] = [await file('plain.ndjson', observed), await file('passive.ndjson', sighted)];
   const told = (await progressOf(['import', plain, passive, plain])).flatMap((line) => {
     const [, share, count = '', noun] = /^(\d+) % {2}([\d,]+) (lines(?: to sort)?), /.exec(line) ?? [];
     return noun === undefined ? [] : { share: Number(share), count: Number(count.replace(',', '')), noun };

@@ -159,7 +159,8 @@ test.each([
   ['example.com --diff noon 2023-01-01', 2, 'dms: --diff: "noon" is not a time'],
   ['example.com --diff 2024-01-01 2023-01-01', 2, '--diff: the first time is later than the second: '],
   [`example.com --diff ${FEBRUARY}`, 2, '--diff has two times: dms show example.com --diff FROM TO.'],
-  [`example.com --changes --at ${FEBRUARY}`, 2, 'Write one of --at, --diff and --changes.'],
+  ['example.com --at 1d --diff 2d 1d', 2, "'--diff <times...>' cannot be used with option '--at <time>'"],
+  [`example.com --changes --at ${FEBRUARY}`, 2, `'--changes' cannot be used with option '--at <time>'`],
   ['example.com --types A', 2, 'dms: --types and --headers select what --diff or --changes shows: '],
   ['example.com --all', 2, 'dms: --all is about --changes: write that, too.\n'],
 ])('dms show %s ends with what to do instead', async (args, expected, reason) => {

@@ -43,12 +43,10 @@ async function backUpToOutput(context: CommandContext): Promise<void> {
   const file = await backUp(context, path, signal)
     .then(() => open(path))
     .finally(() => rm(folder, { recursive: true, force: true }));
-  try {
-    await pipeline(file.createReadStream(), context.stdout, { end: false, signal });
-  } catch (error) {
-    if (signal.aborted) throw stopped('what was written is not a complete backup', error);
-    throw unwritable('standard output', error);
-  }
+  await pipeline(file.createReadStream(), context.stdout, { end: false, signal }).catch((error) => {
+    if (!signal.aborted) throw unwritable('standard output', error);
+    throw new OperationError('Stopped by a signal: what was written is not a complete backup.');
+  });
 }
 
 /** @returns the size in bytes. @throws OperationError if the signal ends it: nothing is left then. */
@@ -57,13 +55,9 @@ async function backUp(context: CommandContext, file: string, signal: AbortSignal
   requireEmbedded(databaseUrl, 'pg_dump to write a backup');
   return context.withConnections('fail', ({ pool }) =>
     backUpEmbedded(pool, { dataDirectory, file, signal }).catch((error) => {
-      throw signal.aborted ? stopped('nothing was written', error) : error;
+      throw signal.aborted ? new OperationError('Stopped by a signal: nothing was written.') : error;
     }),
   );
-}
-
-function stopped(left: string, cause: unknown): OperationError {
-  return new OperationError(`Stopped by a signal: ${left}.`, { cause });
 }
 
 export async function runRestore(context: CommandContext, file: string): Promise<void> {

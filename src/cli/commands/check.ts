@@ -136,8 +136,7 @@ async function findRecorded(context: CommandContext, all: readonly Expectation[]
 }
 
 /**
- * Observes what a file says something of, as `dms observe` does, and records nothing: each owner name is a
- * domain, and the types of its records are queried beside those of the settings.
+ * Each owner name is observed as a domain, and the types of its records beside those of the settings.
  *
  * @throws OperationError where there is nothing to observe; where a signal, or the clock, ends it.
  */

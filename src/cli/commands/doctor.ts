@@ -29,8 +29,6 @@ const MAX_LEAD = 5_000_000n;
 /** In bytes. PostgreSQL lets its log grow by so much between two checkpoints (`max_wal_size`). */
 const SPARE_ROOM = 1024 ** 3;
 
-const ALIVE = '{"status":"ok"}\n';
-
 interface Finding {
   /** Absent: that of the check. */
   readonly check?: string;
@@ -50,7 +48,7 @@ export async function runDoctor(context: CommandContext, { json }: { json: boole
     return [found].flat().map((finding) => ({ check, ...finding, message: redact(finding.message) }));
   });
   const findings = (await Promise.all(examined)).flat();
-  await writeList(context, [findings], { row: (each) => [each.status, each.check, each.message] }, json);
+  await writeList(context, [findings], json, { row: (each) => [each.status, each.check, each.message] });
   const count = (wanted: Finding['status']) => findings.filter(({ status }) => status === wanted).length;
   if (count('failed') > 0) context.setExitCode(1);
   const failures = counted(count('failed'), 'check');
@@ -149,7 +147,7 @@ async function examinePort(host: string, port: number, prefix: string): Promise<
   } catch (error) {
     const probe = { signal: AbortSignal.timeout(PROBE_LIMIT), redirect: 'error' } as const;
     const response = await fetch(`${urlOf(host, port)}/livez`, probe).catch(() => null);
-    const isAlive = (await response?.text().catch(() => '')) === ALIVE;
+    const isAlive = (await response?.text().catch(() => '')) === '{"status":"ok"}\n';
     return isAlive ? ok(`This service is at port ${port} of ${host}.`) : failure(error);
   }
 }

@@ -73,45 +73,42 @@ export async function runAdd(context: CommandContext, name: string, options: Add
   });
 }
 
-type Listed = Awaited<ReturnType<typeof listNotifications>>[number];
-
-const NOTIFICATIONS = {
-  headings: ['name', 'to', 'tells', 'last received', 'state'],
-  row: (listed: Listed) => {
-    const { name, url, filter, receivedAt, paused, failure } = listed;
-    const parameters = Object.entries(filter as QueryParameters);
-    const tells = parameters.map(([key, value]) => `${key}=${[value].flat().join(',')}`).join(' ');
-    const received = receivedAt === null ? 'never' : timeText(receivedAt);
-    const state = [stateOf(listed), paused ?? failure].filter((text) => text !== null).join(': ');
-    return [name, shortAddress(url), tells, received, state];
-  },
-  json: (listed: Listed) => ({
-    name: listed.name,
-    url: shortAddress(listed.url),
-    as: listed.form,
-    filter: listed.filter,
-    from: timestampOrNull(listed.fromTime),
-    settle: listed.settle === null ? null : durationText(listed.settle),
-    digest: listed.digest === null ? null : durationText(listed.digest),
-    watchFailures: listed.watchFailures,
-    state: stateOf(listed),
-    reason: listed.paused ?? listed.failure,
-    attempts: listed.attempts,
-    waitingSince: timestampOrNull(listed.keptAt),
-    lastReceived: timestampOrNull(listed.receivedAt),
-  }),
-  none: 'There is no notification. To add one: dms notify add NAME --url URL',
-};
-
-function stateOf({ paused, failure }: Listed): 'paused' | 'failing' | 'active' {
-  if (paused !== null) return 'paused';
-  return failure === null ? 'active' : 'failing';
+export async function runList(context: CommandContext, { json: asJson }: { json: boolean }): Promise<void> {
+  await context.withDatabase('fail', async ({ writingPrisma }) =>
+    writeList(context, [await listNotifications(writingPrisma)], asJson, {
+      headings: ['name', 'to', 'tells', 'last received', 'state'],
+      row: ({ name, url, filter, receivedAt, paused, failure }) => {
+        const parameters = Object.entries(filter as QueryParameters);
+        const tells = parameters.map(([key, value]) => `${key}=${[value].flat().join(',')}`).join(' ');
+        const received = receivedAt === null ? 'never' : timeText(receivedAt);
+        const state = [stateOf(paused, failure), paused ?? failure]
+          .filter((text) => text !== null)
+          .join(': ');
+        return [name, shortAddress(url), tells, received, state];
+      },
+      json: ({ name, url, form, filter, settle, digest, watchFailures, paused, failure, ...listed }) => ({
+        name,
+        url: shortAddress(url),
+        as: form,
+        filter,
+        from: timestampOrNull(listed.fromTime),
+        settle: settle === null ? null : durationText(settle),
+        digest: digest === null ? null : durationText(digest),
+        watchFailures,
+        state: stateOf(paused, failure),
+        reason: paused ?? failure,
+        attempts: listed.attempts,
+        waitingSince: timestampOrNull(listed.keptAt),
+        lastReceived: timestampOrNull(listed.receivedAt),
+      }),
+      none: 'There is no notification. To add one: dms notify add NAME --url URL',
+    }),
+  );
 }
 
-export async function runList(context: CommandContext, { json }: { json: boolean }): Promise<void> {
-  await context.withDatabase('fail', async ({ writingPrisma }) =>
-    writeList(context, [await listNotifications(writingPrisma)], NOTIFICATIONS, json),
-  );
+function stateOf(paused: string | null, failure: string | null): 'paused' | 'failing' | 'active' {
+  if (paused !== null) return 'paused';
+  return failure === null ? 'active' : 'failing';
 }
 
 export async function runTest(context: CommandContext, name: string): Promise<void> {

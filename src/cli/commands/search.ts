@@ -20,15 +20,14 @@ interface SearchOptions {
   readonly [parameter: string]: unknown;
 }
 
-type Texts = Record<'domain' | 'firstSeen' | 'lastSeen' | 'name' | 'value', string> &
-  Record<'from' | 'created' | 'lastUpdate' | 'lastChange', string>;
+type Times = Record<'firstSeen' | 'lastSeen' | 'from' | 'created' | 'lastUpdate' | 'lastChange', string>;
 
 /** Of any search of REST. */
-type Match = Texts & {
+interface Match extends Times, Record<'domain' | 'name' | 'value', string> {
   readonly data: RecordData;
   readonly removed: string | null;
   readonly to: string | null;
-};
+}
 
 interface Search {
   /** Options of which at least one makes it this search. */
@@ -83,13 +82,6 @@ function timesText(from: string, to: string | null, lastSeen: string): string {
   return `${times} (last seen ${shortTime(lastSeen)})`;
 }
 
-interface Asked {
-  readonly kind: Kind;
-  readonly parameters: QueryParameters;
-  /** Shown above the matches of a word that may mean several things; otherwise empty. */
-  readonly title: string;
-}
-
 export async function runSearch(context: CommandContext, words: readonly string[], options: SearchOptions) {
   const { limit, json } = options;
   const asked = words.length === 0 ? [askedByOptions(options)] : askedByWord(words.join(' '), options);
@@ -100,14 +92,14 @@ export async function runSearch(context: CommandContext, words: readonly string[
       const title = each.title === '' ? '' : `${found > 0 ? '\n' : ''}${printable(each.title)}\n`;
       const listing = { title, headings, row: (match: Match) => row(match).map(printable) };
       const question = { operation, parameters: each.parameters, asTable: !json };
-      found += await writeList(context, pagesOf<Match>(ask, question, limit), listing, json);
+      found += await writeList(context, pagesOf<Match>(ask, question, limit), json, listing);
     }
     if (found === 0) context.notes.write('Nothing was found.\n');
   });
 }
 
 /** What a word may mean, as on the page, and the options select. @throws UsageError if there is nothing. */
-function askedByWord(word: string, options: SearchOptions): readonly Asked[] {
+function askedByWord(word: string, options: SearchOptions) {
   const exact = [...KINDS.flatMap((kind) => SEARCHES[kind].begins), 'contains'];
   const other = exact.find((name) => name in options);
   if (other !== undefined) throw new UsageError(`Write a word or ${optionOf(other)}, not both.`);
@@ -131,7 +123,7 @@ function conditionOf(question: WordQuestion): QueryParameters {
   return { match: question.match || parseDomain(question.name ?? '') };
 }
 
-function askedByOptions(options: SearchOptions): Asked {
+function askedByOptions(options: SearchOptions) {
   const [kind, ...others] = KINDS.filter((each) => SEARCHES[each].begins.some((name) => name in options));
   if (kind === undefined || others.length > 0) {
     throw new UsageError(

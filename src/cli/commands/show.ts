@@ -59,10 +59,7 @@ export async function runShow(context: CommandContext, name: string | undefined,
   });
 }
 
-function requireFitting({ at, diff, changes, all, types, headers }: ShowOptions): void {
-  if ([at !== undefined, diff !== undefined, changes].filter(Boolean).length > 1) {
-    throw new UsageError('Write one of --at, --diff and --changes.');
-  }
+function requireFitting({ diff, changes, all, types, headers }: ShowOptions): void {
   if ((types ?? headers) !== undefined && diff === undefined && !changes)
     throw new UsageError('--types and --headers select what --diff or --changes shows: write that, too.');
   if (all && !changes) throw new UsageError('--all is about --changes: write that, too.');

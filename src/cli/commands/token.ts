@@ -35,33 +35,30 @@ export async function runCreate(
   });
 }
 
-type Listed = Awaited<ReturnType<typeof listTokens>>[number];
-
-export async function runList(context: CommandContext, { json }: { json: boolean }): Promise<void> {
+export async function runList(context: CommandContext, { json: asJson }: { json: boolean }): Promise<void> {
   const shown = (time: Instant | null) => (time === null ? 'never' : timeText(time));
-  const listing = {
-    headings: ['name', 'scopes', 'created', 'expires', 'last used', 'state'],
-    row: (token: Listed) => {
-      const { name, scopes, createdAt, expiresAt, lastUsed } = token;
-      return [name, scopes.join(' '), ...[createdAt, expiresAt, lastUsed].map(shown), stateOf(token)];
-    },
-    json: (token: Listed) => ({
-      name: token.name,
-      scopes: token.scopes,
-      createdAt: formatInstant(token.createdAt),
-      expiresAt: timestampOrNull(token.expiresAt),
-      lastUsed: timestampOrNull(token.lastUsed),
-      revokedAt: timestampOrNull(token.revokedAt),
-      state: stateOf(token),
-    }),
-    none: 'There are no tokens. To create one: dms token create --name NAME',
-  };
   await context.withDatabase('fail', async ({ prisma }) =>
-    writeList(context, [await listTokens(prisma)], listing, json),
+    writeList(context, [await listTokens(prisma)], asJson, {
+      headings: ['name', 'scopes', 'created', 'expires', 'last used', 'state'],
+      row: ({ name, scopes, createdAt, expiresAt, lastUsed, revokedAt }) => {
+        const times = [createdAt, expiresAt, lastUsed].map(shown);
+        return [name, scopes.join(' '), ...times, stateOf(revokedAt, expiresAt)];
+      },
+      json: ({ name, scopes, createdAt, expiresAt, lastUsed, revokedAt }) => ({
+        name,
+        scopes,
+        createdAt: formatInstant(createdAt),
+        expiresAt: timestampOrNull(expiresAt),
+        lastUsed: timestampOrNull(lastUsed),
+        revokedAt: timestampOrNull(revokedAt),
+        state: stateOf(revokedAt, expiresAt),
+      }),
+      none: 'There are no tokens. To create one: dms token create --name NAME',
+    }),
   );
 }
 
-function stateOf({ revokedAt, expiresAt }: Listed): 'revoked' | 'expired' | 'valid' {
+function stateOf(revokedAt: Instant | null, expiresAt: Instant | null): 'revoked' | 'expired' | 'valid' {
   if (revokedAt !== null) return 'revoked';
   return expiresAt !== null && expiresAt <= now() ? 'expired' : 'valid';
 }

@@ -3,12 +3,7 @@ import { UsageError } from '../../model/errors.js';
 import { formatInstant } from '../../model/instant.js';
 import { durationText } from '../../model/requested-time.js';
 import { outcomeText } from '../../observer/outcome.js';
-import {
-  listWatched,
-  unwatchDomains,
-  type WatchedDomain,
-  watchDomains,
-} from '../../observer/schedule/watch-list.js';
+import { listWatched, unwatchDomains, watchDomains } from '../../observer/schedule/watch-list.js';
 import { type CommandContext, now } from '../command-context.js';
 import { failIfRejected, readNames } from '../domain-arguments.js';
 import { timestampOrNull, timeText, writeList } from '../output.js';
@@ -65,23 +60,21 @@ async function inBatches(
   failIfRejected(rejected, 'the others are done');
 }
 
-const WATCHED = {
-  headings: ['domain', 'every', 'next', 'failures', 'last outcome'],
-  row: ({ name, every, next, leased, failures, outcome, observedAt }: WatchedDomain) => {
-    const isNew = outcome === null || observedAt === null;
-    const last = isNew ? 'not yet by a worker' : `${timeText(observedAt)} ${outcomeText(outcome)}`;
-    return [name, durationText(every), leased ? 'now' : timeText(next), String(failures), last];
-  },
-  json: ({ name, every, next, leased, observedAt, outcome, failures }: WatchedDomain) => {
-    const schedule = { domain: name, every: durationText(every), next: formatInstant(next), leased };
-    return { ...schedule, observedAt: timestampOrNull(observedAt), failures, outcome };
-  },
-  none: 'No domain is watched. To watch one: dms watch add DOMAIN --every 6h',
-};
-
-export async function runList(context: CommandContext, { json }: { json: boolean }): Promise<void> {
+export async function runList(context: CommandContext, { json: asJson }: { json: boolean }) {
   await context.withDatabase('fail', ({ writingPrisma }) =>
-    writeList(context, listWatched(writingPrisma), WATCHED, json),
+    writeList(context, listWatched(writingPrisma), asJson, {
+      headings: ['domain', 'every', 'next', 'failures', 'last outcome'],
+      row: ({ name, every, next, leased, failures, outcome, observedAt }) => {
+        const isNew = outcome === null || observedAt === null;
+        const last = isNew ? 'not yet by a worker' : `${timeText(observedAt)} ${outcomeText(outcome)}`;
+        return [name, durationText(every), leased ? 'now' : timeText(next), String(failures), last];
+      },
+      json: ({ name, every, next, leased, observedAt, outcome, failures }) => {
+        const schedule = { domain: name, every: durationText(every), next: formatInstant(next), leased };
+        return { ...schedule, observedAt: timestampOrNull(observedAt), failures, outcome };
+      },
+      none: 'No domain is watched. To watch one: dms watch add DOMAIN --every 6h',
+    }),
   );
 }
 
