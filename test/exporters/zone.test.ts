@@ -5,6 +5,7 @@ import { ZONE } from '../../src/exporters/zone.js';
 import type { StoredHistory } from '../../src/history/stored-history.js';
 import { parseDmsLine } from '../../src/importers/dms.js';
 import { type DnsRecord, parseDnsRecord } from '../../src/model/dns-record.js';
+import type { Instant } from '../../src/model/instant.js';
 import { dnsRecordInput } from '../support/dns-record-inputs.js';
 import { exportHistory, historyOf } from '../support/histories.js';
 import { NOW, observation } from '../support/observations.js';
@@ -15,6 +16,8 @@ function ofDomain(domain: string, ...records: readonly Readonly<Record<string, u
   return historyOf([observation({ at: 0, domain, records })]);
 }
 
+const recordsIn = (history: StoredHistory, at?: Instant) =>
+  recordsOfLines(exportHistory(ZONE, history, at).lines);
 const text = (record: DnsRecord) => JSON.stringify(record);
 
 test('any record is a line of a zone file that is the same record again, or is counted as left out', () => {
@@ -70,9 +73,7 @@ test('the DS records of a zone file are those of the zone above, and comments', 
   const ds = { host: 'example.com', class: 'IN', type: 'DS', data: '1 2 9 AB' };
   const below = { ...ds, host: 'sub.example.com' };
   const owners = (...records: readonly (typeof ds | typeof SOA | typeof NS)[]) =>
-    recordsOfLines(exportHistory(ZONE, ofDomain('example.com', ...records)).lines).map(
-      ({ host, type }) => `${host} ${type}`,
-    );
+    recordsIn(ofDomain('example.com', ...records)).map(({ host, type }) => `${host} ${type}`);
   expect(owners(SOA, ds, below)).toEqual(['example.com SOA', 'sub.example.com DS']);
   // Without an SOA record it is what the zone above has of it.
   expect(owners(NS, ds)).toEqual(['example.com DS', 'example.com NS']);
@@ -83,15 +84,14 @@ test('only what is present is in a zone file: now, or at an instant', () => {
     observation({ at: 0, records: ['192.0.2.1'] }),
     observation({ at: 20, records: ['192.0.2.2'] }),
   ]);
-  const addresses = (at?: bigint) =>
-    recordsOfLines(exportHistory(ZONE, history, at).lines).map(({ rdata }) => JSON.parse(rdata).ip);
+  const addresses = (at?: Instant) => recordsIn(history, at).map(({ rdata }) => JSON.parse(rdata).ip);
   expect(addresses()).toEqual(['192.0.2.2']);
   expect(addresses(history.state.created + 10_000_000n)).toEqual(['192.0.2.1']);
 });
 
 test('a string of TXT data that is longer than 255 octets is divided, as in a message', () => {
   const txt = { host: 'example.com', class: 'IN', type: 'TXT', txt: 'é'.repeat(200) };
-  const [record] = recordsOfLines(exportHistory(ZONE, ofDomain('example.com', txt)).lines);
+  const [record] = recordsIn(ofDomain('example.com', txt));
   const { txt: joined, entries } = JSON.parse(record?.rdata ?? '');
   expect([joined, entries.length]).toEqual([txt.txt, 2]);
 });
@@ -107,8 +107,7 @@ describe.skipIf(!HAS_ZONE_CHECKERS)('the name servers BIND and NSD', () => {
     const lines = readFileSync(new URL('../../samples/observations.ndjson', import.meta.url), 'utf8').trim();
     const observations = lines.split('\n').map((line) => parseDmsLine(line, NOW));
     for (const domain of new Set(observations.map(({ domain: name }) => name))) {
-      const ofOne = observations.filter((each) => each.domain === domain);
-      const history = historyOf(ofOne);
+      const history = historyOf(observations.filter((each) => each.domain === domain));
       const missing = [SOA, NS].filter(({ type }) => !present(history).some((each) => each.type === type));
       const added = ofDomain(domain, ...missing.map((data) => ({ ...data, host: domain })));
       const whole = { ...history, stays: [...history.stays, ...added.stays] };
@@ -121,12 +120,7 @@ describe.skipIf(!HAS_ZONE_CHECKERS)('the name servers BIND and NSD', () => {
   test('load every type of record as it is', () => {
     // Obsolete, and with a rule of its own: BIND loads neither MD nor MF (RFC 1035, sections 3.3.4 and 3.3.5).
     const examples = RDATA_EXAMPLES.filter(([type]) => !['MD', 'MF'].includes(type));
-    const hosts = examples.map(([type, , data], at) => ({
-      host: `n${at}.example.com`,
-      class: 'IN',
-      type,
-      data,
-    }));
+    const others = examples.map(([type, , data], at) => ({ host: `n${at}.example.com`, type, data }));
     const entries = ['', 'a"b\\c;d', '\\000\\255é', 'x'.repeat(255)];
     const own = [
       { host: '*.example.com', type: 'TXT', entries },
@@ -135,8 +129,9 @@ describe.skipIf(!HAS_ZONE_CHECKERS)('the name servers BIND and NSD', () => {
       { host: 'c.example.com', type: 'CAA', flags: 128, tag: 'issue', value: 'ca.example.net; a="b"' },
       { host: 'h.example.com', type: 'HINFO', cpu: '', os: 'a b' },
       { host: 'u.example.com', type: 'TYPE65280', data: '\\# 0' },
-    ].map((data) => ({ ...data, class: 'IN' }));
-    const history = ofDomain('example.com', SOA, NS, GLUE, ...hosts, ...own);
+    ];
+    const records = [...others, ...own].map((data) => ({ ...data, class: 'IN' }));
+    const history = ofDomain('example.com', SOA, NS, GLUE, ...records);
     expect(loaded(history, 'local').map(text).sort()).toEqual(present(history).map(text).sort());
   });
 });

@@ -13,11 +13,9 @@ import { expectRejected } from '../support/rejections.js';
 
 const NOW = parseInstant('2026-01-01T00:00:00Z');
 
-/** As a master file has it; with its owner where that is not the domain, and its class where that is not IN. */
+/** As a master file has it, with its owner where that is not the domain. */
 function recordText(domain: string, record: DnsRecord): string {
-  const { host, class: dnsClass, type } = record;
-  const owner = [...(host === domain ? [] : [host]), ...(dnsClass === 'IN' ? [] : [dnsClass])];
-  return [...owner, type, presentRdata(record)].join(' ');
+  return [...(record.host === domain ? [] : [record.host]), record.type, presentRdata(record)].join(' ');
 }
 
 function shown({ observations, remarks = [] }: ParsedLine) {
@@ -217,15 +215,12 @@ test('a line of zdns gives each type that was answered, as many observations as 
     MXLOOKUP: result([]),
   };
   const common = { domain: 'example.com', source: 'zdns' };
-  const [first, second] = ['2024-08-23T17:12:43.000000Z', '2024-08-23T17:12:44.500000Z'];
+  const [observedAt, later] = ['2024-08-23T17:12:43.000000Z', '2024-08-23T17:12:44.500000Z'];
   const owners = (...types: readonly string[]) => types.map((type) => `${type} example.com`);
   expect(read('zdns', zdnsLine(results))).toEqual({
     observations: [
-      {
-        ...{ ...common, observedAt: first, types: 'A MX', records: ['A 192.0.2.1'] },
-        owners: owners('A', 'MX', 'CNAME'),
-      },
-      { ...common, observedAt: second, types: 'AAAA', records: [], owners: owners('AAAA') },
+      { ...common, observedAt, types: 'A MX', records: ['A 192.0.2.1'], owners: owners('A', 'MX', 'CNAME') },
+      { ...common, observedAt: later, types: 'AAAA', records: [], owners: owners('AAAA') },
     ],
     remarks: [
       'Some modules of zdns are not read: docs/importing.md names those that are.',

@@ -82,17 +82,14 @@ test.each([
   [three, four, 'dnsRecords: 4 records are', 'RECORDS', 3],
   [headers(20), headers(21), 'httpHeaders: 21 headers are', 'HEADERS', 20],
   [via(32_768), via(32_769), 'httpHeaders: the value of via has 32769 octets,', 'HEADER_VALUE', 32_768],
-] as const)(
-  'a line that exceeds a limit is rejected with the limit and the setting that raises it: %#',
-  (within, beyond, what, setting, limit) => {
-    const reason = `${what} more than LIMIT_${setting} allows (${limit}): set it higher to import the line.`;
-    const { parse } = detecting();
-    expect(parse(observationLine({ at: 1, ...within })).observations).toHaveLength(1);
-    // The second line is compared with the first by its text: it is to be rejected as well.
-    for (const at of [2, 3])
-      expect(() => parse(observationLine({ at, ...beyond }))).toThrow(new InvalidObservationError(reason));
-  },
-);
+] as const)('a line rejected by a limit names its setting: %#', (within, beyond, what, setting, limit) => {
+  const reason = `${what} more than LIMIT_${setting} allows (${limit}): set it higher to import the line.`;
+  const { parse } = detecting();
+  expect(parse(observationLine({ at: 1, ...within })).observations).toHaveLength(1);
+  // The second line is compared with the first by its text: it is to be rejected as well.
+  for (const at of [2, 3])
+    expect(() => parse(observationLine({ at, ...beyond }))).toThrow(new InvalidObservationError(reason));
+});
 
 const KEYS: Readonly<Record<ImportFormat, string>> = {
   dms: 'domain observedAt dnsRecords dnsTypes httpHeaders source',

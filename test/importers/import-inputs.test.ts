@@ -18,12 +18,6 @@ beforeAll(async () => {
 beforeEach(() => emptyTestDatabase(database));
 afterAll(() => database.close());
 
-/** A batch that the importer has given to the recorder, and how many lines were read by then. */
-interface Given {
-  readonly observations: number;
-  readonly linesRead: number;
-}
-
 const { limits } = readSettings({ LIMIT_HEADER_VALUE: '100000' });
 const parsing = { now: () => NOW, limits, ignoredHeaders: new Set<string>(), onDetected: () => {} };
 
@@ -32,7 +26,8 @@ function importStandardInput() {
   const stdin = new PassThrough();
   const summary = new ImportSummary();
   const real = createRecorder(database.pool);
-  const given: Given[] = [];
+  /** Of each batch that the recorder got, and how many lines were read by then. */
+  const given: { readonly observations: number; readonly linesRead: number }[] = [];
   let [recording, most] = [0, 0];
   const recorder: Recorder = {
     ...real,
@@ -54,9 +49,13 @@ function importStandardInput() {
     signal: new AbortController().signal,
   });
   return {
-    ...{ given, summary, end, mostAtOnce: () => most, close: () => stdin.end() },
+    ...{ given, summary, mostAtOnce: () => most },
     isRecording: () => recording > 0,
     isGiven: (line: number) => given.reduce((sum, { observations }) => sum + observations, 0) >= line,
+    async finish(): Promise<void> {
+      stdin.end();
+      expect(await end).toBe('complete');
+    },
     /** Returns once the lines are read. */
     async write(lines: readonly string[]): Promise<void> {
       const all = summary.linesRead + lines.length;
@@ -87,28 +86,23 @@ test('a line of standard input begins to be recorded at most a second after it c
   expect(late).toEqual([]);
   expect(input.given.length).toBeGreaterThan(1);
   await expect.poll(latestRecorded).toBe(instant(20));
-  input.close();
-  expect(await input.end).toBe('complete');
+  await input.finish();
 });
 
 test.each([
   ['10,000 lines', 24_000, () => ({ headers: { 'x-a': 'same' } })],
   ['2,000 domains', 5_000, (at: number) => ({ domain: `d${at}.example`, headers: {} })],
   ['256 kB', 12, (at: number) => ({ headers: { 'x-a': at + 'x'.repeat(50_000) } })],
-])(
-  'lines that come at once are recorded by batches of %s, before any time is over',
-  async (_, count, partsOf) => {
-    const input = importStandardInput();
-    const lines = Array.from({ length: count }, (_line, at) => observationLine({ at, ...partsOf(at) }));
-    await input.write(lines);
-    // The lines of one chunk are read in one turn of the event loop until a batch is full: no timer fires between them.
-    expect(input.given[0]?.linesRead).toBe(input.given[0]?.observations);
-    expect(input.given[0]?.linesRead).toBeLessThanOrEqual(count / 2);
-    await expect.poll(latestRecorded).toBe(instant(count - 1));
-    input.close();
-    expect(await input.end).toBe('complete');
-  },
-);
+])('lines that come at once are recorded by batches of %s, without a wait', async (_, count, partsOf) => {
+  const input = importStandardInput();
+  const lines = Array.from({ length: count }, (_line, at) => observationLine({ at, ...partsOf(at) }));
+  await input.write(lines);
+  // The lines of one chunk are read in one turn of the event loop until a batch is full: no timer fires between them.
+  expect(input.given[0]?.linesRead).toBe(input.given[0]?.observations);
+  expect(input.given[0]?.linesRead).toBeLessThanOrEqual(count / 2);
+  await expect.poll(latestRecorded).toBe(instant(count - 1));
+  await input.finish();
+});
 
 test('lines of a domain are recorded in their order, while batches of other domains are recorded at once', async () => {
   const input = importStandardInput();
@@ -121,8 +115,7 @@ test('lines of a domain are recorded in their order, while batches of other doma
     observationLine({ domain, at, headers: { 'x-a': at + 'x'.repeat(50_000) } }),
   );
   await input.write(lines);
-  input.close();
-  expect(await input.end).toBe('complete');
+  await input.finish();
   expect(input.summary).toMatchObject({ changed: lines.length, stale: 0 });
   expect(input.mostAtOnce()).toBeGreaterThan(1);
 });

@@ -39,16 +39,13 @@ test('lines end with LF or CRLF, a byte order mark is dropped, and blank lines o
   ]);
 });
 
-test.each([5, 1000])(
-  'a line beyond the limit is rejected, and not kept whole (chunks of %d)',
-  async (size) => {
-    const [long, next] = await linesOf('1234567890\r\n12345678\r\n', size, 9);
-    const reason = 'the line is longer than LIMIT_LINE allows (9 bytes): set it higher to import the line.';
-    expect(long?.bytes.length).toBe(10);
-    expect(() => long && textOf(long, 9)).toThrow(reason);
-    expect(next && textOf(next, 9)).toBe('12345678');
-  },
-);
+test.each([5, 1000])('a line beyond the limit is rejected, and not kept whole (chunks: %d)', async (size) => {
+  const [long, next] = await linesOf('1234567890\r\n12345678\r\n', size, 9);
+  const reason = 'the line is longer than LIMIT_LINE allows (9 bytes): set it higher to import the line.';
+  expect(long?.bytes.length).toBe(10);
+  expect(() => long && textOf(long, 9)).toThrow(reason);
+  expect(next && textOf(next, 9)).toBe('12345678');
+});
 
 test('a line that is not UTF-8 is rejected, and comes back byte for byte', async () => {
   const [line] = await linesOf(Buffer.from([0x7b, 0xff, 0x7d, 0x0a]));

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { requireUniqueKeys } from '../../src/importers/json-line.js';
+import { resultOf } from '../support/rejections.js';
 
 /** JSON as it is written, where an object may have a key twice. */
 type Written = { readonly text: string; readonly repeats: boolean };
@@ -8,12 +9,12 @@ type Written = { readonly text: string; readonly repeats: boolean };
 const space = fc.constantFrom('', '', '', ' ', ' \t\r\n');
 /** Few keys, so that they meet, in two spellings each, and texts that look like keys. */
 const key = fc.constantFrom('a', 'b', '__proto__', '":', '\\":', ': ', '1', '');
-const spelt = fc.tuple(key, fc.boolean()).map(([name, escaped]) => ({
-  name,
-  text: escaped
-    ? `"${[...name].map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')}"`
-    : JSON.stringify(name),
-}));
+const inEscapes = (json: string) =>
+  json.replace(/[\w: ]/g, (unit) => `\\u00${unit.charCodeAt(0).toString(16)}`);
+const spelt = fc.tuple(key, fc.boolean()).map(([name, isEscaped]) => {
+  const text = JSON.stringify(name);
+  return { name, text: isEscaped ? inEscapes(text) : text };
+});
 const scalar = fc
   .oneof(key, fc.string(), fc.integer(), fc.boolean(), fc.constant(null), fc.ipV6())
   .map((value): Written => ({ text: JSON.stringify(value), repeats: false }));
@@ -33,13 +34,7 @@ const { value } = fc.letrec<{ value: Written; object: Written; array: Written }>
 }));
 
 function isRejected(text: string): boolean {
-  try {
-    requireUniqueKeys(text, JSON.parse(text));
-    return false;
-  } catch (error) {
-    expect(String(error)).toBe('InvalidObservationError: a key occurs twice in one object: write it once.');
-    return true;
-  }
+  return resultOf(() => requireUniqueKeys(text, JSON.parse(text)) ?? 'read') !== 'read';
 }
 
 test('keys that occur twice in an object are found wherever they are and however they are spelt, and nothing else is taken for them', () => {

@@ -58,8 +58,7 @@ test('any text is either rejected or given a name of a domain that holds to the 
     fc.property(textOf(...'.|a|-|_|1|xn--|ü|ß|%|/|@|。'.split('|')), (text) => {
       const name = domainOf(text);
       fc.pre(name !== undefined);
-      expect(name).toMatch(/^(?:[a-z0-9_-]{1,63}\.)*(?!-)[a-z0-9_-]{1,63}(?<!-)$/);
-      expect(name).not.toMatch(/(?:^|\.)\d+$/);
+      expect(name).toMatch(/^(?:[a-z0-9_-]{1,63}\.)*(?!-|\d+$)[a-z0-9_-]{1,63}(?<!-)$/);
       expect(parseDomainName(name)).toBe(name);
     }),
     { numRuns: 500, maxSkipsPerRun: 1000 },
@@ -81,10 +80,7 @@ test.each([
   [String.raw`"a\nb" is not a domain name: its labels may hold only letters`, 'a\nb'],
   [`"${'!'.repeat(64)}…" is not a domain name`, '!'.repeat(10_000)],
 ])('a text is no name of a domain: %s', (reason, ...texts) => {
-  for (const text of texts) {
-    expect(() => parseDomainName(text), text).toThrow(InvalidDomainError);
-    expect(() => parseDomainName(text), text).toThrow(reason);
-  }
+  for (const text of texts) expectRejected(() => parseDomainName(text), reason, InvalidDomainError);
 });
 
 test.each([

@@ -70,16 +70,13 @@ test.each([
   }
 });
 
-test.each(RETIRED_EXAMPLES)(
-  '%s %s, which nobody serves any more, is canonical as it is stored, and stays',
-  (type, text) => {
-    const stored = { host: 'example.com', class: 'IN', type, rdata: JSON.stringify({ data: text }) };
-    expect(isCanonicalRecord(stored)).toBe(true);
-    expect(presentRdata(stored)).toBe(text);
-    const inLines = text.replace(' ', ' ( ').concat(text.includes(' ') ? '\n) ; a comment' : '');
-    expect(parse(type, inLines)).toEqual(stored);
-  },
-);
+test.each(RETIRED_EXAMPLES)('%s %s, which nobody serves any more, stays as it is stored', (type, text) => {
+  const stored = { host: 'example.com', class: 'IN', type, rdata: JSON.stringify({ data: text }) };
+  expect(isCanonicalRecord(stored)).toBe(true);
+  expect(presentRdata(stored)).toBe(text);
+  const inLines = text.replace(' ', ' ( ').concat(text.includes(' ') ? '\n) ; a comment' : '');
+  expect(parse(type, inLines)).toEqual(stored);
+});
 
 test('what is observed of types that nobody serves any more is in the form of RFC 3597', () => {
   const octets = hex('0a000001 06 40');

@@ -67,10 +67,8 @@ test('a set of records has each record once, by its type, in order, in whatever 
       expect(recordsByType(again)).toEqual(byType);
       const all = [...byType.values()].flat().map((one) => JSON.stringify(one));
       expect(all.toSorted()).toEqual([...new Set(records.map((one) => JSON.stringify(one)))].sort());
-      for (const [type, group] of byType) {
-        expect(group.every((one) => one.type === type)).toBe(true);
-        expect([...group].sort(compareDnsRecords)).toEqual(group);
-      }
+      for (const [type, group] of byType)
+        expect(group.filter((one) => one.type === type).sort(compareDnsRecords)).toEqual(group);
     }),
   );
 });

@@ -15,7 +15,11 @@ export function resultOf<Result>(
 }
 
 /** @param reason As toThrow() takes it. */
-export function expectRejected(read: () => unknown, reason: string | RegExp): void {
-  expect(read).toThrow(InvalidObservationError);
+export function expectRejected(
+  read: () => unknown,
+  reason: string | RegExp,
+  Rejection: new (reason: string) => Error = InvalidObservationError,
+): void {
+  expect(read).toThrow(Rejection);
   expect(read).toThrow(reason);
 }
