@@ -9,11 +9,10 @@ import { PLANNED_EACH_TIME } from './query-limits.js';
 import { openServer, type Prepared } from './server-pool.js';
 
 export interface Database extends Connections {
-  /** On `readPool`: a query that takes too long fails. */
+  /** On `readPool`. */
   readonly prisma: PrismaClient;
-  /** On `searchPool`. */
   readonly searchPrisma: PrismaClient;
-  /** On `pool`, without a time limit: for commands and for observing. */
+  /** On `pool`, for commands and for observing. */
   readonly writingPrisma: PrismaClient;
   /** How the tables of domains were stored when it was opened. */
   readonly distribution: Distribution;

@@ -64,10 +64,7 @@ export async function closePools(pool: ClosablePool, { readPool, searchPool }: R
   await Promise.all([pool.close(LAST_WRITES), readPool.close(0), searchPool.close(0)]);
 }
 
-/**
- * It outlives its connections: the end of one by the server is an event, which ends the process if nothing
- * listens. A query that uses the connection fails with the error.
- */
+/** It outlives its connections, the end of one of which is an event that ends the process if nothing listens. */
 export function createPool(config: pg.PoolConfig): ClosablePool {
   // The pool forgets a client before its socket is closed, which a silent server keeps open.
   const sockets = new Set<Duplex>();

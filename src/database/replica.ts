@@ -6,18 +6,16 @@ import { askServer, createCheckPool, type ServerAnswer, toPrimaryServer } from '
 import { createServerReadingPools, type Prepared, reasonOf, serverPlace } from './server-pool.js';
 import type { WalPositions } from './wal-positions.js';
 
-/** The reason of a server that does not respond in time, or with an error. */
 export const SILENT = 'It does not respond.';
 
 export interface DatabaseState {
-  /** One phrase, without user and password. */
   readonly place: string;
   readonly role: 'primary' | 'replica';
   /** Why it is left out; null: it is in use. */
   readonly reason: string | null;
-  /** How far it is behind the primary, in milliseconds; null: not known. */
+  /** Behind the primary, in milliseconds; null: not known. */
   readonly lag: number | null;
-  /** The connections of a replica; null: it has none now. */
+  /** Null: it is no replica, or left out. */
   readonly pools: ReadingPools | null;
 }
 
@@ -28,7 +26,7 @@ export interface ReplicaOptions {
   readonly url: string;
   readonly primary: Database;
   readonly prepared: Prepared;
-  /** In milliseconds: a replica that is further behind is left out. */
+  /** In milliseconds. */
   readonly mostBehind: number;
   readonly createClient: Awaited<ReturnType<typeof clientFactory>>;
   /** Called when it is left out, or read from again. @param cause What the driver says, for the log alone. */
@@ -72,7 +70,6 @@ export class Replica {
     }
   }
 
-  /** Takes it into use, or leaves it out. */
   judge(primary: ServerAnswer | null, positions: WalPositions): void {
     const reason = this.#reasonBy(primary, positions);
     const isChange = (this.#reason === null) !== (reason === null);
@@ -93,8 +90,8 @@ export class Replica {
     if (!answer.isReplica) return null;
     const { atLeast, isKnown } = positions.lagOf(answer.position, answer.askedAt);
     if (isKnown) this.#lag = atLeast;
-    const behind = `It is ${(atLeast / 1000).toFixed(1)} s behind the primary.`;
-    if (atLeast > this.#options.mostBehind) return behind;
+    if (atLeast > this.#options.mostBehind)
+      return `It is ${(atLeast / 1000).toFixed(1)} s behind the primary.`;
     return isKnown ? null : 'How far it is behind the primary is not known yet.';
   }
 

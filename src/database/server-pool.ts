@@ -21,11 +21,7 @@ const OLDEST_VERSION = 150_000;
  */
 export type Prepared = 'auto' | 'on' | 'off';
 
-/**
- * @param databaseUrl like `postgresql://user:password@host:5432/database`.
- * @throws OperationError if the address is not valid, nothing can be connected to there, or the server is older
- *   than PostgreSQL 15 or its database not in UTF-8. The message holds no password.
- */
+/** @throws OperationError, without a password, for an address where no usable database can be connected to. */
 export async function openServer(
   databaseUrl: string,
   prepared: Prepared,
@@ -94,7 +90,7 @@ const SERVER_QUERY: pg.QueryConfig & { readonly query_timeout: number } = {
   query_timeout: CONNECTION_TIMEOUT,
 };
 
-/** @returns whether a pooler is between. @throws OperationError for what cannot be used. */
+/** @returns whether a pooler is between. @throws OperationError */
 async function requireUsable(pool: pg.Pool): Promise<boolean> {
   const client = await pool.connect();
   try {
