@@ -89,11 +89,7 @@ export async function startApplication(settings: Settings, parts: ApplicationPar
   }
 }
 
-async function openReplicas(
-  { readReplicas, databasePrepared: prepared }: Settings,
-  database: Database,
-  log: Logger,
-): Promise<Replicas | undefined> {
+async function openReplicas({ readReplicas }: Settings, database: Database, log: Logger) {
   if (readReplicas === undefined) return undefined;
   if (database.distribution.kind === 'shards') {
     throw new OperationError(
@@ -102,7 +98,6 @@ async function openReplicas(
   }
   const replicas = await Replicas.open(database, {
     ...readReplicas,
-    prepared,
     onChange({ place: replica, reason }, cause) {
       if (reason === null) log.info({ replica }, 'the replica is read from again');
       else log.warn({ replica, reason, cause }, 'the replica is left out');

@@ -5,8 +5,7 @@ import type { Settings } from './config/settings.js';
 import type { Database } from './database/client.js';
 import { createSchemaCheck } from './database/migrate.js';
 import { withinTime } from './database/query-limits.js';
-import type { DatabaseState } from './database/replica.js';
-import type { Replicas } from './database/replicas.js';
+import type { DatabaseState, Replicas } from './database/replicas.js';
 import {
   answerAt,
   createHealth,

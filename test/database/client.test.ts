@@ -142,7 +142,7 @@ test('a DATABASE_URL where nothing listens, something else answers, or nothing f
 test('closing a pool closes all connections to a silent server: idle ones, those in use, and those that were given up', async () => {
   const { server, port, sockets } = await silentServer();
   const config = { connectionString: `postgresql://dms@127.0.0.1:${port}/somewhere`, idleTimeoutMillis: 50 };
-  const pool = createWritingPool(config, { size: 4, query: 60_000 });
+  const pool = createWritingPool(config, 4);
   const [idle, used, failed, ended] = await Promise.all(Array.from({ length: 4 }, () => pool.connect()));
   ended?.release();
   failed?.query('SELECT 1').catch(() => {});
