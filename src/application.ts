@@ -43,7 +43,7 @@ export async function startApplication(settings: Settings, parts: ApplicationPar
   requireOwnMetricsPort(settings);
   const knownOperations = readPersistedOnly(settings.graphql.persistedOnly);
   const database = parts.database ?? (await openDatabase(settings));
-  /** What closes the parts; the first one is called last. */
+  /** The first one is called last. */
   const closing: (() => Promise<unknown>)[] = parts.database === undefined ? [() => database.close()] : [];
   const close = async () => {
     for (const end of closing.toReversed()) await end();
@@ -58,7 +58,7 @@ export async function startApplication(settings: Settings, parts: ApplicationPar
     const watchedDomains = settings.role === 'all' ? await countWatched(database.writingPrisma) : null;
     const replicas = await openReplicas(settings, database, log);
     closing.push(async () => replicas?.close());
-    const monitoring = await startMonitoring(settings, database, log, { work: 'serving', replicas, cluster });
+    const monitoring = await startMonitoring(settings, database, log, { replicas, cluster });
     closing.push(() => monitoring.stop());
     const common = { ...parts, settings, database, log, knownOperations, now, closing };
     const server = await startServing({ ...common, replicas, monitoring });
@@ -67,7 +67,7 @@ export async function startApplication(settings: Settings, parts: ApplicationPar
     closing.push(() => Promise.all(running.map((stop) => stop())));
     if (cluster?.isLeader !== false) running.push(...startAlone(settings, database, log, monitoring));
     return {
-      /** Of the root, with the base path, without a trailing slash. */
+      /** With the base path, without a trailing slash. */
       url: urlOf(settings.host, server.port) + settings.basePath,
       port: server.port,
       metricsUrl: monitoring.metricsUrl,
@@ -77,10 +77,10 @@ export async function startApplication(settings: Settings, parts: ApplicationPar
       sampleDomains,
       watchedDomains,
       exampleDomain,
-      /** Completes the requests in progress, for as long as the settings say, and closes everything. */
-      async stop() {
+      /** Completes the requests in progress, for as long as the settings say. */
+      stop() {
         monitoring.stopping();
-        await close();
+        return close();
       },
     };
   } catch (error) {
@@ -89,11 +89,7 @@ export async function startApplication(settings: Settings, parts: ApplicationPar
   }
 }
 
-async function openReplicas(
-  { readReplicas, databasePrepared: prepared }: Settings,
-  database: Database,
-  log: Logger,
-): Promise<Replicas | undefined> {
+async function openReplicas({ readReplicas }: Settings, database: Database, log: Logger) {
   if (readReplicas === undefined) return undefined;
   if (database.distribution.kind === 'shards') {
     throw new OperationError(
@@ -102,7 +98,6 @@ async function openReplicas(
   }
   const replicas = await Replicas.open(database, {
     ...readReplicas,
-    prepared,
     onChange({ place: replica, reason }, cause) {
       if (reason === null) log.info({ replica }, 'the replica is read from again');
       else log.warn({ replica, reason, cause }, 'the replica is left out');
@@ -117,7 +112,7 @@ async function openReplicas(
   return replicas;
 }
 
-/** Starts what only one of several processes has to do. @returns what stops each part. */
+/** What only one of several processes has to do. @returns what stops each part. */
 function startAlone(settings: Settings, database: Database, log: Logger, monitoring: Monitoring) {
   const { changesKept, domainsKept: kept, role } = settings;
   const unpruned = (err: unknown) => log.warn({ err }, 'the feed of changes was not pruned');
@@ -127,9 +122,9 @@ function startAlone(settings: Settings, database: Database, log: Logger, monitor
     help: 'Domains that were erased because they were not observed for DOMAINS_KEPT.',
     registers: [monitoring.registry],
   });
-  const erased = (names: readonly string[]) => {
-    forgotten.inc(names.length);
-    log.info({ domains: names.length }, 'erased domains that were not observed for DOMAINS_KEPT');
+  const erased = ({ length: domains }: readonly string[]) => {
+    forgotten.inc(domains);
+    log.info({ domains }, 'erased domains that were not observed for DOMAINS_KEPT');
   };
   const failed = (err: unknown) => log.warn({ err }, 'domains were not examined for DOMAINS_KEPT');
   if (kept !== undefined) stops.push(startForgetting(database, { kept, erased, failed }));

@@ -5,8 +5,7 @@ import type { Settings } from './config/settings.js';
 import type { Database } from './database/client.js';
 import { createSchemaCheck } from './database/migrate.js';
 import { withinTime } from './database/query-limits.js';
-import type { DatabaseState } from './database/replica.js';
-import type { Replicas } from './database/replicas.js';
+import type { DatabaseState, Replicas } from './database/replicas.js';
 import {
   answerAt,
   createHealth,
@@ -35,30 +34,29 @@ type Resolvers = () => readonly { readonly invented: readonly string[] }[];
 /** In milliseconds: a scrape does not wait longer for the database. */
 const COUNTS_TIMEOUT = 1000;
 
-/** How long, in milliseconds, a scrape may still take once everything else has stopped. */
+/** In milliseconds: a scrape may still take that long once everything else has stopped. */
 const LAST_SCRAPE = 1000;
 
-interface MonitoringOptions {
-  /** The probes use the same pool of connections. */
-  readonly work: 'serving' | 'observing';
-  readonly replicas?: Replicas | undefined;
-  /** The metrics are then those of all its processes. */
-  readonly cluster?: ClusterMember | undefined;
+/** Of a process that serves. The metrics are then those of all processes of its cluster. */
+interface ServingParts {
+  readonly replicas: Replicas | undefined;
+  readonly cluster: ClusterMember | undefined;
 }
 
 /**
  * Starts the probes and metrics of a process, and its traces if they are configured.
  *
+ * @param serving Absent for a worker. The probes use the pool of connections that its work uses.
  * @throws OperationError if the port of the metrics is not available.
  */
 export async function startMonitoring(
   { telemetry, trustProxy }: Settings,
   database: Database,
   log: Logger,
-  { work, replicas, cluster }: MonitoringOptions,
+  serving?: ServingParts,
 ) {
-  const isServing = work === 'serving';
-  const hasOurSchema = await createSchemaCheck(isServing ? database.readPool : database.pool);
+  const { replicas, cluster } = serving ?? {};
+  const hasOurSchema = await createSchemaCheck(serving ? database.readPool : database.pool);
   let resolvers: Resolvers = () => [];
   const health = createHealth(
     async () => {
@@ -84,7 +82,7 @@ export async function startMonitoring(
   if (replicas !== undefined) {
     createReplicaMetrics(registry, () => replicas.states().filter(({ role }) => role === 'replica'));
   }
-  const prisma = isServing ? database.prisma : database.writingPrisma;
+  const prisma = serving ? database.prisma : database.writingPrisma;
   createImportMetrics(registry, () => withinTime(COUNTS_TIMEOUT, readImportCounts(prisma)));
   // The counters of the process start now; others may be registered later, so they are merged for each scrape.
   const own = [processMetrics(), registry];
@@ -111,18 +109,15 @@ export async function startMonitoring(
     tracing,
     /** Does work, in a span of its own where traces are sent. */
     trace,
-    /** The probes, and the metrics unless they have a port of their own. */
     endpoint: withMetrics ? either(health.endpoint, local) : health.endpoint,
     metricsUrl: server === null ? null : urlOf(host, server.port),
-    /** The probes show from now on what is known of the resolvers that the process observes with. */
+    /** The probes show what is known of the resolvers that the process observes with. */
     observing(known: Resolvers) {
       resolvers = known;
     },
-    stopping: () => health.stopping(),
+    stopping: health.stopping,
     /** To be called after everything else has stopped. */
-    async stop() {
-      await Promise.all([server?.close(), tracing?.stop()]);
-    },
+    stop: () => Promise.all([server?.close(), tracing?.stop()]),
   };
 }
 
@@ -146,10 +141,9 @@ const INVENTING =
 
 /** Undefined: none of them invents addresses. */
 function toResolvers(resolvers: ReturnType<Resolvers>) {
-  if (resolvers.every(({ invented }) => invented.length === 0)) return undefined;
-  return resolvers.map(({ invented }) =>
-    invented.length === 0
-      ? { state: 'in use', reason: null }
-      : { state: 'invents addresses', reason: INVENTING },
+  const inventing = { state: 'invents addresses', reason: INVENTING };
+  const states = resolvers.map(({ invented }) =>
+    invented.length > 0 ? inventing : { state: 'in use', reason: null },
   );
+  return states.includes(inventing) ? states : undefined;
 }

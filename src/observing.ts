@@ -22,12 +22,7 @@ import type { Logger } from './telemetry/logging.js';
 /** How often the worker and the sender poll for what is due, in milliseconds. */
 const IDLE = 1000;
 
-/**
- * Finds resolvers that invent addresses.
- *
- * @param tell has a sentence about each that begins or ends it.
- * @throws OperationError where no resolver is known.
- */
+/** @param tell has a sentence about each resolver that begins to invent addresses, or ends it. */
 export function createResolverChecks(
   { observe }: Settings,
   now: () => Instant,
@@ -40,13 +35,12 @@ export function createResolverChecks(
   return new ResolverChecks({ servers: resolversIn(observe), timeout: observe.dnsTimeout, now, report });
 }
 
-/** In sentences, with what to do. */
 export function explainInvention({ server, invented }: ResolverState): string {
   const what = `The resolver ${server} gives ${invented.join(', ')} for names that do not exist`;
   return `${what}. Such answers are not recorded: name another resolver in DNS_SERVERS.`;
 }
 
-/** @param checks of the same resolvers. @throws OperationError where no resolver is known. */
+/** @param checks of the same resolvers. */
 export function createObserver(
   settings: Settings,
   now: () => Instant,
@@ -66,6 +60,7 @@ export function createObserver(
   return createDomainObserver({ dns, http, types, ignoredHeaders, limits, source });
 }
 
+/** @throws OperationError where none is known. */
 function resolversIn({ dnsServers }: Settings['observe']): readonly DnsServer[] {
   const servers = dnsServers.length > 0 ? dnsServers : getServers().map(dnsServer);
   if (servers.length > 0) return servers;

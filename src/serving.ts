@@ -8,8 +8,7 @@ import type { KnownOperations } from './config/known-operations.js';
 import type { Settings } from './config/settings.js';
 import type { Database } from './database/client.js';
 import { isDatabaseFailure } from './database/database-failure.js';
-import type { ReplicaHandle } from './database/replica.js';
-import type { Replicas } from './database/replicas.js';
+import type { ReplicaHandle, Replicas } from './database/replicas.js';
 import { tablesOf } from './database/tables.js';
 import { Feed } from './feed/feed.js';
 import { GraphqlExecutor } from './graphql/execute.js';
@@ -42,15 +41,14 @@ interface ServingParts {
   readonly timeLimits?: TimeLimits;
   readonly cluster?: ClusterMember;
   readonly now: () => Instant;
-  /** Takes what closes the parts that are opened besides the server; the first one is closed last. */
+  /** Takes what closes the parts besides the server; the first one is closed last. */
   readonly closing: (() => Promise<unknown>)[];
 }
 
-/** Connects the serving parts, and listens. @throws OperationError if it cannot listen there. */
+/** @throws OperationError if it cannot listen there. */
 export async function startServing(parts: ServingParts): Promise<HttpServer> {
   const { settings, knownOperations, log, monitoring, timeLimits, closing } = parts;
-  const { basePath, trustProxy, anonymousScopes, redisUrl, rateLimits, shutdownTimeout, host, port } =
-    settings;
+  const { basePath, trustProxy, anonymousScopes, redisUrl, rateLimits, host, port } = settings;
   const redis = redisUrl === undefined ? undefined : await openRedisStore(redisUrl, log);
   closing.push(async () => redis?.close());
   const rejections = createRejectionMetrics(monitoring.registry);
@@ -102,7 +100,7 @@ export async function startServing(parts: ServingParts): Promise<HttpServer> {
     port,
     log,
     timeLimits,
-    lastRequests: shutdownTimeout,
+    lastRequests: settings.shutdownTimeout,
     onRejected: (status) => metrics.rejected(NOWHERE, status),
     // Behind a proxy, all clients may have its address.
     ...(trustProxy !== 0 && { connectionsPerClient: Number.POSITIVE_INFINITY }),
@@ -119,10 +117,10 @@ export async function startServing(parts: ServingParts): Promise<HttpServer> {
 function allowsWebPage(knownOperations: KnownOperations | undefined, log: Logger): boolean {
   if (knownOperations === undefined) return true;
   const documents = new Set(knownOperations.values());
-  const isAllowed = webOperations().every((document) => documents.has(document));
+  if (webOperations().every((document) => documents.has(document))) return true;
   const reason = 'PERSISTED_ONLY does not have its operations (dist/web/operations.json)';
-  if (!isAllowed) log.info(`the page at / is not served: ${reason}`);
-  return isAllowed;
+  log.info(`the page at / is not served: ${reason}`);
+  return false;
 }
 
 /** Logs the errors that clients are not shown. */

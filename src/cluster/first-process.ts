@@ -7,10 +7,10 @@ import type { Logger } from '../telemetry/logging.js';
 import { processMetrics } from '../telemetry/process-metrics.js';
 import { type FromMember, LEADS, type MetricsOfAll } from './member.js';
 
-/** What a process runs: not bin/dms.js, which would build a checkout that has changed, under the others. */
+/** Not bin/dms.js, which would build a checkout that has changed, under the others. */
 const PROGRAM = fileURLToPath(new URL('../main.js', import.meta.url));
 
-/** In milliseconds: a process that replaces another is itself replaced no earlier than this. */
+/** In milliseconds: a process that replaces another is itself replaced no earlier. */
 const SHORTEST_LIFE = 5_000;
 /** In milliseconds: more than a process takes to stop where neither database nor traces' receiver responds. */
 const LONGEST_CLOSING = 20_000;
@@ -109,14 +109,11 @@ export class FirstProcess {
   }
 
   async #tellMetrics(worker: Worker): Promise<void> {
-    let metricsOfAll: string | null = null;
-    try {
-      // What cannot be summed is of this process.
-      const started = await processMetrics().getSingleMetricAsString('process_start_time_seconds');
-      metricsOfAll = `${await this.#metrics.clusterMetrics()}\n${started}\n`;
-    } catch (err) {
+    // What cannot be summed is of this process.
+    const own = processMetrics().getSingleMetricAsString('process_start_time_seconds');
+    const texts = await Promise.all([this.#metrics.clusterMetrics(), own]).catch((err: unknown) => {
       this.#log.error({ err }, 'metrics failed');
-    }
-    worker.send({ metricsOfAll } satisfies MetricsOfAll, () => {});
+    });
+    worker.send({ metricsOfAll: texts ? `${texts.join('\n')}\n` : null } satisfies MetricsOfAll, () => {});
   }
 }

@@ -9,7 +9,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** Where an empty value is not an unset setting: no scope at all. */
 const MAY_BE_EMPTY = 'ANONYMOUS_SCOPES';
 
-/** Reads and checks the settings. @throws UsageError that names the setting and says what to write instead. */
+/** @throws UsageError that names the setting and says what to write instead. */
 export function readSettings(environment: Environment = process.env): Settings {
   const names = new Set<string>();
   const settings = settingsFrom((name, fallback, parse) => {
@@ -28,7 +28,7 @@ export function readSettings(environment: Environment = process.env): Settings {
   return { ...settings, secrets: secretsIn(environment, names) };
 }
 
-/** The secrets in an environment, each once, decoded and as in a URL. */
+/** Each once, decoded and as in a URL. */
 function secretsIn(environment: Environment, names: Iterable<string>): readonly string[] {
   // PostgreSQL's driver reads PGPASSWORD.
   const secrets = [environment['PGPASSWORD'] ?? ''];
@@ -74,8 +74,7 @@ function isOneEdit(one: string, other: string): boolean {
 }
 
 /**
- * Adds the settings of a file `.env` in the working directory, if there is one, to the environment, which has
- * precedence.
+ * Adds those of a file `.env` in the working directory, if there is one, to the environment, which has precedence.
  *
  * @throws UsageError where the file cannot be read, or a line of it is not a setting.
  */
@@ -93,17 +92,15 @@ export function loadEnvironmentFile(): void {
 }
 
 /**
- * A line of a file `.env`, or several where the value is quoted: a setting, a comment, or nothing. Node.js' own
- * parser reads any other line as the beginning of the next name, and differs between versions.
+ * A line, or several where the value is quoted: a setting, a comment, or nothing. Node.js' own parser reads any
+ * other line as the beginning of the next name, and differs between versions.
  */
 const ENTRY =
   /[ \t]*(?:(?:export[ \t]+)?(?<name>[A-Za-z_]\w*)[ \t]*=[ \t]*(?:"(?<escaped>[^"]*)"|'(?<single>[^']*)'|`(?<backtick>[^`]*)`|(?<plain>(?:[^\s#"'`](?:[^\n#]*[^\s#])?)?))(?:[ \t]+#.*)?|#.*)?[ \t]*(?:\n|$)/y;
 
 /**
- * Reads the text of a file `.env`: `NAME=value` lines, comments after `#`, and values between `"`, `'` or
- * backticks, of several lines perhaps. Between `"`, `\n` is a line feed.
+ * Between `"`, `\n` is a line feed. Of a name that is there twice, the last value counts.
  *
- * @returns the values by their names; of a name that is there twice, the last.
  * @throws UsageError for any other line. The message does not show it: it may be a part of a key or a password.
  */
 export function parseEnvironmentFile(content: string): ReadonlyMap<string, string> {

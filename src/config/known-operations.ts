@@ -18,7 +18,7 @@ export function readPersistedOnly(file: string | undefined): KnownOperations | u
   if (file === undefined) return undefined;
   try {
     const entries = entriesIn(JSON.parse(readFileSync(file, 'utf8')));
-    if (entries === undefined || !entries.every(isOperation)) throw new Error('it is neither format');
+    if (!entries?.every(isOperation)) throw new Error('it is neither format');
     if (entries.length === 0) throw new Error('it contains no operation');
     return new Map(entries);
   } catch (error) {

@@ -4,7 +4,7 @@ import { IGNORED_HEADERS } from '../model/ignored-headers.js';
 import { durationOf } from '../model/requested-time.js';
 import { parseSourceName } from '../model/text.js';
 
-/** Parses the value of a setting. @throws InvalidValue */
+/** @throws InvalidValue */
 export type Parse<Value> = (value: string) => Value;
 
 /** The message is the advice: what to write instead, such as `write a whole number from 0 to 65535`. */
@@ -65,7 +65,7 @@ export function integer(least: number, most: number): Parse<number> {
 
 const BYTES_OF_UNIT: Readonly<Record<string, number>> = { '': 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 };
 
-/** A size such as `512`, `16kB`, `4MB` or `1GB`, in bytes. */
+/** In bytes, of a size such as `512`, `16kB`, `4MB` or `1GB`. */
 export function size(least: number, most: number): Parse<number> {
   return parsed((value) => {
     const [, digits, unit = ''] = /^(\d{1,15}) ?((?:[kmg]b)?)$/i.exec(value) ?? [];
@@ -74,7 +74,7 @@ export function size(least: number, most: number): Parse<number> {
   }, `write a size from ${least} to ${most} bytes, such as 65536, 64kB or 4MB`);
 }
 
-/** A duration within bounds, in milliseconds. Bounds and example are durations as users write them. */
+/** In milliseconds. Bounds and example are durations as users write them. */
 export function duration(least: string | undefined, most: string, example: string): Parse<number> {
   const range = least === undefined ? `up to ${most}` : `from ${least} to ${most}`;
   const lowest = durationOf(least ?? '') ?? 0n;
@@ -91,7 +91,7 @@ export function durationOrOff(least: string, most: string, example: string): Par
   return (value) => (value === 'off' ? undefined : parse(value));
 }
 
-/** A duration in microseconds; `off` or `0s`: none. */
+/** In microseconds. */
 export function gracePeriod(value: string): bigint {
   if (value === 'off' || value === '0s') return 0n;
   return BigInt(duration(undefined, '365d', '12h or 1d, or off')(value)) * 1000n;
@@ -141,7 +141,6 @@ export function ignoredHeaders(value: string): ReadonlySet<string> {
   const ignored = new Set(IGNORED_HEADERS.keys());
   if (value === 'none') return new Set();
   const parts = splitList(value.toLowerCase());
-  if (parts.length === 0) return ignored;
   const signs = new Set(parts.map((part) => /^[+-]/.test(part)));
   const names = parts.map((part) => part.replace(/^[+-]/, ''));
   if (!names.every((name) => FIELD_NAME.test(name)) || signs.size > 1) {

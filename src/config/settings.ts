@@ -21,7 +21,7 @@ const DAY_SECONDS = 86_400;
 const KB = 1024;
 const MB = 1024 * KB;
 
-/** Names the program, so that a reader of a log can find out what sent the request. */
+/** A reader of a log can find out what sent the request. */
 const USER_AGENT = 'domain-metadata-service (self-hosted; reads only the response headers of /)';
 
 /** Every setting: its name, its default, and its parser. docs/settings.md says what they mean. */
@@ -116,7 +116,6 @@ export function settingsFrom(read: ReadSetting) {
   };
 }
 
-/** What HOST is where it listens everywhere. */
 export const ALL_ADDRESSES = ['0.0.0.0', '::'];
 
 /** @throws UsageError where the service and its metrics are to listen on one port of one address. */
@@ -166,11 +165,11 @@ const headers = parse.parsed(
   parse.IS_SECRET,
 );
 
-const EXPORTER: readonly (readonly [name: string, parser: parse.Parse<unknown>])[] = [
-  ['ENDPOINT', endpointUrl],
-  ['PROTOCOL', parse.choice('http/protobuf')],
-  ['HEADERS', headers],
-];
+const EXPORTER: Readonly<Record<string, parse.Parse<unknown>>> = {
+  ENDPOINT: endpointUrl,
+  PROTOCOL: parse.choice('http/protobuf'),
+  HEADERS: headers,
+};
 
 /**
  * Whether traces are sent: where an endpoint or the exporter is set, and they are not disabled (OpenTelemetry
@@ -178,7 +177,7 @@ const EXPORTER: readonly (readonly [name: string, parser: parse.Parse<unknown>])
  */
 function wantsTraces(read: ReadSetting): boolean {
   // Variables for traces take precedence over those for every signal.
-  const chosen = EXPORTER.map(([name, parser]) => {
+  const chosen = Object.entries(EXPORTER).map(([name, parser]) => {
     const names = [`OTEL_EXPORTER_OTLP_TRACES_${name}`, `OTEL_EXPORTER_OTLP_${name}`];
     return { name: names.filter((each) => read(each, '', String) !== '')[0], parser };
   });

@@ -4,16 +4,21 @@ import type pg from 'pg';
 import { type Distribution, readDistribution } from './distribution.js';
 import type { IfMissing } from './embedded/data-folder.js';
 import type { PrismaClient } from './generated/client.js';
-import { type Connections, closePools, createReadingPools, createWritingPool } from './pool.js';
+import {
+  type Connections,
+  closePools,
+  createReadingPools,
+  createWritingPool,
+  type PoolOptions,
+} from './pool.js';
 import { PLANNED_EACH_TIME } from './query-limits.js';
-import { openServer, type Prepared } from './server-pool.js';
+import { openServer } from './server-pool.js';
 
 export interface Database extends Connections {
-  /** On `readPool`: a query that takes too long fails. */
+  /** On `readPool`. */
   readonly prisma: PrismaClient;
-  /** On `searchPool`. */
   readonly searchPrisma: PrismaClient;
-  /** On `pool`, without a time limit: for commands and for observing. */
+  /** On `pool`, for commands and for observing. */
   readonly writingPrisma: PrismaClient;
   /** How the tables of domains were stored when it was opened. */
   readonly distribution: Distribution;
@@ -22,7 +27,7 @@ export interface Database extends Connections {
 export interface DatabaseOptions {
   /** Absent: the embedded database. */
   readonly databaseUrl?: string | undefined;
-  readonly databasePrepared?: Prepared | undefined;
+  readonly databasePrepared?: PoolOptions['prepared'] | undefined;
   /** Of the embedded database. It is made if it is missing, for its owner only. */
   readonly dataDirectory: string;
   /** With `fail`, nothing is made where the data folder has no database. */
@@ -40,10 +45,10 @@ const EMBEDDED_TIMEOUT = 30_000;
 
 /** Its schema is left as it is. @throws OperationError, in one line that never holds a password. */
 export async function openConnections(options: DatabaseOptions): Promise<Connections> {
-  const { databaseUrl, databasePrepared = 'auto', dataDirectory, ifMissing = 'create' } = options;
+  const { databaseUrl, databasePrepared: prepared = 'auto', dataDirectory, ifMissing = 'create' } = options;
   const { poolSize: size = 10, queryMilliseconds: query = 10_000, graceMilliseconds = 3000 } = options;
-  const limits = { size, query };
-  if (databaseUrl !== undefined) return openServer(databaseUrl, databasePrepared, limits);
+  const poolOptions = { size, query, prepared };
+  if (databaseUrl !== undefined) return openServer(databaseUrl, poolOptions);
   const { openEmbedded } = await import('./embedded/embedded-database.js');
   const embedded = await openEmbedded(dataDirectory, ifMissing, graceMilliseconds);
   const config = {
@@ -55,12 +60,12 @@ export async function openConnections(options: DatabaseOptions): Promise<Connect
     connectionTimeoutMillis: EMBEDDED_TIMEOUT,
     stream: () => embedded.createSocket(),
   };
-  const pool = createWritingPool(config, limits);
-  const reading = createReadingPools(config, limits);
+  const pool = createWritingPool(config, size);
+  const reading = createReadingPools(config, poolOptions);
   return {
     ...reading,
     pool,
-    limits,
+    poolOptions,
     // All clients share one session, in which named statements would clash.
     namesStatements: false,
     place: `embedded, in ${resolve(dataDirectory)}`,

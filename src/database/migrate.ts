@@ -22,10 +22,9 @@ export const FIRST_MIGRATION = '0001_baseline';
 const DIRECTORY = new URL('../../prisma/migrations/', import.meta.url);
 
 /**
- * How long, in milliseconds, a migration waits for a table that others use. Whoever uses the table next waits
- * behind it, so it gives way, and begins again after a while. It is shorter than PostgreSQL's
- * `deadlock_timeout` (1 s), after which one of those that wait for each other fails: that is to be the
- * migration.
+ * In milliseconds, for a table that others use. Whoever uses it next waits behind a migration, which so gives way,
+ * and begins again after a while. It is shorter than PostgreSQL's `deadlock_timeout` (1 s), after which one of
+ * those that wait for each other fails: that is to be the migration.
  */
 const LOCK_LIMIT = 500;
 const TRIES = 40;
@@ -80,12 +79,12 @@ function applyPending(pool: pg.Pool, migrations: readonly Migration[]): Promise<
   });
 }
 
+const IN_USE =
+  'another session has been using a table that it changes, such as pg_dump or an import. Run it again when that has ended';
+
 async function run(client: pg.PoolClient, sql: string, what: string): Promise<void> {
   await client.query(sql).catch((cause: unknown) => {
-    const reason =
-      errorCode(cause) === LOCKED
-        ? 'another session has been using a table that it changes, such as pg_dump or an import. Run it again when that has ended'
-        : messageOf(cause);
+    const reason = errorCode(cause) === LOCKED ? IN_USE : messageOf(cause);
     throw new OperationError(`${what} could not be applied: ${reason}. Nothing was changed.`, { cause });
   });
 }
@@ -126,16 +125,13 @@ async function readMigrations(directory: URL): Promise<readonly Migration[]> {
 }
 
 /** Checksums by name. */
-async function readRecorded(
-  database: pg.Pool | pg.PoolClient,
-  query_timeout = 0,
-): Promise<ReadonlyMap<string, string>> {
+async function readRecorded(database: pg.Pool | pg.PoolClient, query_timeout = 0) {
   try {
     const query = { text: 'SELECT name, checksum FROM schema_migration', query_timeout };
     const { rows } = await database.query<{ name: string; checksum: string }>(query);
     return new Map(rows.map(({ name, checksum }) => [name, checksum]));
   } catch (error) {
-    if (isMissingTable(error)) return new Map();
+    if (isMissingTable(error)) return new Map<string, string>();
     throw error;
   }
 }

@@ -19,15 +19,20 @@ export interface Connections {
   readonly searchPool: ClosablePool;
   /** Whether a connection keeps the statements that are prepared on it, so that they may have names. */
   readonly namesStatements: boolean;
-  readonly limits: PoolLimits;
+  readonly poolOptions: PoolOptions;
   /** Waits for what is being written. Running queries of responses are aborted: their clients have gone. */
   close(): Promise<void>;
 }
 
-export interface PoolLimits {
+export interface PoolOptions {
   readonly size: number;
   /** How long a query of a response may take, in milliseconds, the wait for a connection included. */
   readonly query: number;
+  /**
+   * Whether statements have names, so that a server plans each once for each connection: `auto` is yes, unless a
+   * pooler such as PgBouncer is between, whose next transaction may be on another connection.
+   */
+  readonly prepared: 'auto' | 'on' | 'off';
 }
 
 /** In milliseconds. */
@@ -39,8 +44,8 @@ const SERVER_FIRST = 1000;
 const SEARCHES = 0.4;
 
 /** Statements that a transaction sends together do not wait for each other's results. */
-export function createWritingPool(config: pg.PoolConfig, { size }: PoolLimits): ClosablePool {
-  return createPool({ ...config, max: size, pipeline: true });
+export function createWritingPool(config: pg.PoolConfig, max: number): ClosablePool {
+  return createPool({ ...config, max, pipeline: true });
 }
 
 export type ReadingPools = Pick<Connections, 'readPool' | 'searchPool'>;
@@ -48,7 +53,7 @@ export type ReadingPools = Pick<Connections, 'readPool' | 'searchPool'>;
 /** @param instead Of a replica: the pools of the primary, which repeat what fails, or runs when they are closed. */
 export function createReadingPools(
   config: pg.PoolConfig,
-  { size, query }: PoolLimits,
+  { size, query }: PoolOptions,
   instead?: ReadingPools,
 ): ReadingPools {
   const limited = { ...config, query_timeout: query + SERVER_FIRST, connectionTimeoutMillis: query };
@@ -64,10 +69,7 @@ export async function closePools(pool: ClosablePool, { readPool, searchPool }: R
   await Promise.all([pool.close(LAST_WRITES), readPool.close(0), searchPool.close(0)]);
 }
 
-/**
- * It outlives its connections: the end of one by the server is an event, which ends the process if nothing
- * listens. A query that uses the connection fails with the error.
- */
+/** It outlives its connections, the end of one of which is an event that ends the process if nothing listens. */
 export function createPool(config: pg.PoolConfig): ClosablePool {
   // The pool forgets a client before its socket is closed, which a silent server keeps open.
   const sockets = new Set<Duplex>();

@@ -1,12 +1,40 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { clientFactory, type Database } from './client.js';
-import { type DatabaseState, Replica, type ReplicaHandle, type ReplicaOptions, SILENT } from './replica.js';
-import { askServer, createCheckPool, type ServerAnswer } from './server-checks.js';
+import { createSchemaCheck } from './migrate.js';
+import type { ReadingPools } from './pool.js';
+import type { ClosablePool } from './query-limits.js';
+import { askServer, createCheckPool, type ServerAnswer, toPrimaryServer } from './server-checks.js';
+import { createServerReadingPools, reasonOf, serverPlace } from './server-pool.js';
 import { WalPositions } from './wal-positions.js';
 
-interface ReplicasOptions extends Pick<ReplicaOptions, 'prepared' | 'mostBehind' | 'onChange'> {
+const SILENT = 'It does not respond.';
+
+export interface DatabaseState {
+  readonly place: string;
+  readonly role: 'primary' | 'replica';
+  /** Why it is left out; null: it is in use. */
+  readonly reason: string | null;
+  /** Behind the primary, in milliseconds; null: not known. */
+  readonly lag: number | null;
+  /** Null: it is no replica, or left out. */
+  readonly pools: ReadingPools | null;
+}
+
+/** A replica as it is read from. The primary repeats what it fails, and reads what runs when it is left out. */
+export type ReplicaHandle = Pick<Database, 'prisma' | 'searchPrisma' | 'readPool' | 'searchPool'>;
+
+interface ReplicasOptions {
   readonly databaseUrl: string;
   readonly urls: readonly string[];
+  /** In milliseconds. */
+  readonly mostBehind: number;
+  /** Called when one is left out, or read from again. @param cause What the driver says, for the log alone. */
+  readonly onChange: (state: DatabaseState, cause: string | undefined) => void;
+}
+
+interface ReplicaOptions extends ReplicasOptions {
+  readonly primary: Database;
+  readonly createClient: Awaited<ReturnType<typeof clientFactory>>;
 }
 
 const CHECK_EVERY = 1000;
@@ -31,7 +59,7 @@ export class Replicas {
    */
   static async open(primary: Database, options: ReplicasOptions): Promise<Replicas> {
     const createClient = await clientFactory();
-    const replicas = options.urls.map((url) => new Replica({ ...options, url, primary, createClient }));
+    const replicas = options.urls.map((url) => new Replica(url, { ...options, primary, createClient }));
     const opened = new Replicas(primary.place, options.databaseUrl, replicas);
     // The first check asks replicas for what the primary has written by now.
     await opened.#askPrimary();
@@ -100,4 +128,108 @@ export class Replicas {
     this.#primary = answer;
     this.#positions.add(answer.askedAt, answer.position, `${answer.system} ${answer.startedAt}`);
   }
+}
+
+class Replica {
+  readonly #url: string;
+  readonly #options: ReplicaOptions;
+  readonly #place: string;
+  readonly #checks: ClosablePool;
+  readonly #hasOurSchema: ReturnType<typeof createSchemaCheck>;
+  /** Null where it is left out. */
+  handle: ReplicaHandle | null = null;
+  /** What it told last; null where it did not respond. */
+  answer: (ServerAnswer & { readonly isOurs: boolean }) | null = null;
+  #failure: string | undefined;
+  #lag: number | null = null;
+  #reason: string | null = null;
+
+  /** @throws OperationError for an address that pg cannot read. */
+  constructor(url: string, options: ReplicaOptions) {
+    this.#url = url;
+    this.#options = options;
+    this.#place = serverPlace(url, 'DATABASE_READ_URLS');
+    this.#checks = createCheckPool(url);
+    this.#hasOurSchema = createSchemaCheck(this.#checks);
+  }
+
+  get state(): DatabaseState {
+    return { place: this.#place, role: 'replica', reason: this.#reason, lag: this.#lag, pools: this.handle };
+  }
+
+  /** It never throws. */
+  async ask(): Promise<void> {
+    try {
+      const hasOurSchema = await this.#hasOurSchema;
+      this.answer = { ...(await askServer(this.#checks)), isOurs: await hasOurSchema() };
+      this.#failure = undefined;
+    } catch (error) {
+      this.answer = null;
+      this.#failure = reasonOf(error);
+    }
+  }
+
+  judge(primary: ServerAnswer | null, positions: WalPositions): void {
+    const reason = this.#reasonBy(primary, positions);
+    const isChange = (this.#reason === null) !== (reason === null);
+    this.#reason = reason;
+    if (reason === null) this.handle ??= this.#open();
+    else void this.#leave();
+    if (isChange) this.#options.onChange(this.state, this.#failure);
+  }
+
+  #reasonBy(primary: ServerAnswer | null, positions: WalPositions): string | null {
+    const { answer } = this;
+    this.#lag = null;
+    if (answer === null) return SILENT;
+    if (primary === null) return 'The primary has not responded yet.';
+    const reason = reasonAgainst(answer, primary);
+    if (reason !== null) return reason;
+    if (!answer.isOurs) return 'Its schema is not that of this version of the program.';
+    if (!answer.isReplica) return null;
+    const { atLeast, isKnown } = positions.lagOf(answer.position, answer.askedAt);
+    if (isKnown) this.#lag = atLeast;
+    if (atLeast > this.#options.mostBehind)
+      return `It is ${(atLeast / 1000).toFixed(1)} s behind the primary.`;
+    return isKnown ? null : 'How far it is behind the primary is not known yet.';
+  }
+
+  #open(): ReplicaHandle {
+    const { primary, createClient } = this.#options;
+    const isPooled = this.answer?.isPooled ?? true;
+    const pools = createServerReadingPools(this.#url, isPooled, primary.poolOptions, primary);
+    const { readPool, searchPool } = pools;
+    // A statement keeps its name where the primary repeats it.
+    const isNamed = primary.namesStatements && pools.namesStatements;
+    const [prisma, searchPrisma] = [createClient(readPool, isNamed), createClient(searchPool, isNamed)];
+    return { readPool, searchPool, prisma, searchPrisma };
+  }
+
+  async #leave(): Promise<void> {
+    const { handle } = this;
+    this.handle = null;
+    await Promise.all([handle?.readPool.close(0), handle?.searchPool.close(0)]);
+  }
+
+  close(): Promise<unknown> {
+    return Promise.all([this.#checks.close(0), this.#leave()]);
+  }
+}
+
+/**
+ * Why a server is no replica of the primary; null: it is one, or the primary itself.
+ *
+ * Positions in the log do not tell: a server with another past, such as a former primary that was started as a
+ * standby without pg_rewind, may have any. What the primary has written since it started tells: who has
+ * replayed it has replayed all before it.
+ */
+function reasonAgainst(answer: ServerAnswer, primary: ServerAnswer): string | null {
+  if (answer.system !== primary.system) return 'It is no replica of the database at DATABASE_URL.';
+  if (!answer.isReplica) {
+    if (answer.startedAt === primary.startedAt) return null;
+    return 'It is no replica any more: it takes writes itself.';
+  }
+  const hasOurPast = answer.timeline <= primary.timeline && answer.primaryServer === toPrimaryServer(primary);
+  if (hasOurPast) return null;
+  return 'It has not replayed what the primary wrote when it started: it is behind, or has another past (pg_rewind makes it a replica again).';
 }

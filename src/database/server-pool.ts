@@ -6,7 +6,7 @@ import {
   closePools,
   createReadingPools,
   createWritingPool,
-  type PoolLimits,
+  type PoolOptions,
   type ReadingPools,
 } from './pool.js';
 
@@ -15,28 +15,14 @@ const CONNECTION_TIMEOUT = 10_000;
 const KEEP_ALIVE_DELAY = 10_000;
 const OLDEST_VERSION = 150_000;
 
-/**
- * Whether statements have names, so that a server plans each once for each connection: `auto` is yes, unless a
- * pooler such as PgBouncer is between, whose next transaction may be on another connection.
- */
-export type Prepared = 'auto' | 'on' | 'off';
-
-/**
- * @param databaseUrl like `postgresql://user:password@host:5432/database`.
- * @throws OperationError if the address is not valid, nothing can be connected to there, or the server is older
- *   than PostgreSQL 15 or its database not in UTF-8. The message holds no password.
- */
-export async function openServer(
-  databaseUrl: string,
-  prepared: Prepared,
-  limits: PoolLimits,
-): Promise<Connections> {
+/** @throws OperationError, without a password, for an address where no usable database can be connected to. */
+export async function openServer(databaseUrl: string, poolOptions: PoolOptions): Promise<Connections> {
   const place = serverPlace(databaseUrl, 'DATABASE_URL');
-  const pool = createWritingPool(serverConfig(databaseUrl), limits);
+  const pool = createWritingPool(serverConfig(databaseUrl), poolOptions.size);
   try {
-    const reading = createServerReadingPools(databaseUrl, prepared, await requireUsable(pool), limits);
+    const reading = createServerReadingPools(databaseUrl, await requireUsable(pool), poolOptions);
     const close = () => closePools(pool, reading);
-    return { ...reading, pool, limits, place, createdNow: false, failure: () => null, close };
+    return { ...reading, pool, poolOptions, place, createdNow: false, failure: () => null, close };
   } catch (error) {
     await pool.close(0);
     if (error instanceof OperationError) throw error;
@@ -52,21 +38,20 @@ export async function openServer(
  */
 export function createServerReadingPools(
   databaseUrl: string,
-  prepared: Prepared,
   isPooled: boolean,
-  limits: PoolLimits,
+  options: PoolOptions,
   instead?: ReadingPools,
 ) {
   // Without a timeout of its own, a statement that waits for a lock would keep waiting at the server after that
   // of here. To compile statements takes longer than to execute them: they read few rows, also where the
   // planner expects many. And one question is not to take all processors.
   const session: pg.PoolConfig = {
-    statement_timeout: limits.query,
+    statement_timeout: options.query,
     onConnect: (client) => client.query('SET jit = off; SET max_parallel_workers_per_gather = 0'),
   };
   const config = { ...serverConfig(databaseUrl), ...(isPooled ? {} : session) };
-  const namesStatements = prepared === 'auto' ? !isPooled : prepared === 'on';
-  return { ...createReadingPools(config, limits, instead), namesStatements };
+  const namesStatements = options.prepared === 'auto' ? !isPooled : options.prepared === 'on';
+  return { ...createReadingPools(config, options, instead), namesStatements };
 }
 
 export function serverConfig(databaseUrl: string): pg.PoolConfig {
@@ -94,7 +79,7 @@ const SERVER_QUERY: pg.QueryConfig & { readonly query_timeout: number } = {
   query_timeout: CONNECTION_TIMEOUT,
 };
 
-/** @returns whether a pooler is between. @throws OperationError for what cannot be used. */
+/** @returns whether a pooler is between. @throws OperationError */
 async function requireUsable(pool: pg.Pool): Promise<boolean> {
   const client = await pool.connect();
   try {

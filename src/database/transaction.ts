@@ -9,9 +9,8 @@ export const MIGRATION_LOCK = 4_155_927_201n;
 export const FEED_LOCK = 0x646d73_66656564n;
 
 /**
- * Runs `work` in one transaction on one connection of the pool, and returns its result. Nothing is retried
- * here. On the embedded database all other clients wait for the transaction: `work` must wait for nothing but
- * its own statements.
+ * Nothing is retried here. On the embedded database all other clients wait for the transaction: `work` must wait
+ * for nothing but its own statements.
  *
  * @param lastStatements The statements after `work`, given its result. They are sent together with COMMIT, so
  *   that no lock is held while this process does something else. Their parameters are texts, numbers,
@@ -31,8 +30,7 @@ export async function inTransaction<Result>(
     // If the database rejects one of them, COMMIT rolls back, and the error is that of the first.
     const last = lastStatements(result).map((statement) => client.query(statement));
     const [{ command }] = await Promise.all([client.query('COMMIT'), ...last]);
-    if (command !== 'COMMIT')
-      throw new Error('The transaction was rolled back: one of its statements had failed.');
+    if (command !== 'COMMIT') throw new Error('The transaction was rolled back: a statement had failed.');
     client.release();
     return result;
   } catch (error) {

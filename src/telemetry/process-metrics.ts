@@ -5,7 +5,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 
 let registry: Registry | undefined;
 
-/** Those of the process itself, such as its memory: one set, since their collection cannot be stopped. */
+/** Of the process itself, such as its memory: one set, since their collection cannot be stopped. */
 export function processMetrics(): Registry {
   if (registry === undefined) {
     registry = new Registry();
@@ -14,9 +14,7 @@ export function processMetrics(): Registry {
   return registry;
 }
 
-type PoolState = Pick<Pool, 'totalCount' | 'idleCount' | 'waitingCount'>;
-
-export function createPoolMetrics(registry: Registry, pools: () => Record<string, PoolState>): void {
+export function createPoolMetrics(registry: Registry, pools: () => Record<string, Pool>): void {
   const registers = [registry];
   new Gauge({
     name: 'dms_database_connections',
@@ -94,16 +92,16 @@ export function createLoaderMetrics(registry: Registry) {
   };
 }
 
-/** Of lines, by outcome. */
-type ImportCounts = ReadonlyMap<string, number>;
-
 /**
  * Imports are separate processes, so the counts of their lines are in the database.
  *
- * @param read Within a short time. Where it fails, the previous counts remain.
+ * @param read The counts by outcome, within a short time. Where it fails, the previous ones remain.
  */
-export function createImportMetrics(registry: Registry, read: () => Promise<ImportCounts>): void {
-  let counts: ImportCounts = new Map();
+export function createImportMetrics(
+  registry: Registry,
+  read: () => Promise<ReadonlyMap<string, number>>,
+): void {
+  let counts: ReadonlyMap<string, number> = new Map();
   new Counter({
     name: 'dms_import_lines_total',
     help: 'Lines of all completed imports into the database, by outcome.',

@@ -1,6 +1,6 @@
 const REDACTED = '[redacted]';
 
-/** Names of secrets in headers, queries, connection strings and JSON. */
+/** In headers, queries, connection strings and JSON. */
 const SECRET_NAMES =
   '(?:proxy-)?authorization|(?:set-)?cookie|x-api-key|[a-z_-]{0,20}(?:token|password|passwd|secret|api_?key|signature)';
 
@@ -28,7 +28,7 @@ const REPLACEMENTS: readonly (readonly [pattern: RegExp, replacement: string])[]
   [new RegExp(`(${SECRET_NAMES})(=|%3d)[^\\s&"'\\\\;,]{1,9999}`, 'gi'), `$1$2${REDACTED}`],
 ];
 
-/** A text with what looks like a secret redacted: tokens, passwords, and values of fields with such names. */
+/** Redacts what looks like a secret: tokens, passwords, and values of fields with such names. */
 export function redactSecrets(text: string): string {
   if (!SUSPICIOUS.test(text)) return text;
   return REPLACEMENTS.reduce((redacted, [pattern, by]) => redacted.replace(pattern, by), text);
@@ -41,7 +41,6 @@ const SHORTEST_SECRET = 8;
 export function redactorOf(secrets: readonly string[]): (text: string) => string {
   const known = secrets.filter(({ length }) => length >= SHORTEST_SECRET);
   const forms = known.flatMap((one) => [one, encodeURIComponent(one), JSON.stringify(one).slice(1, -1)]);
-  const distinct = [...new Set(forms)];
   return (text) =>
-    redactSecrets(distinct.reduce((redacted, secret) => redacted.replaceAll(secret, REDACTED), text));
+    redactSecrets(forms.reduce((redacted, secret) => redacted.replaceAll(secret, REDACTED), text));
 }

@@ -30,7 +30,7 @@ export function createRequestMetrics(registry: Registry) {
     registers,
   });
   return {
-    /** A request has begun: answered() must be called when it ends. */
+    /** answered() must be called when it ends. */
     began: () => inFlight.inc(),
     /**
      * @param status 0: the client disconnected before there was one.
@@ -41,7 +41,7 @@ export function createRequestMetrics(registry: Registry) {
       requests.inc({ api, operation, status });
       if (seconds !== undefined) durations.observe({ api, operation }, seconds);
     },
-    /** Something was rejected before it became a request: its duration is unknown. */
+    /** Before it became a request: its duration is unknown. */
     rejected: ({ api, operation }: RequestKind, status: number) => requests.inc({ api, operation, status }),
   };
 }
@@ -66,9 +66,7 @@ export function createRejectionMetrics(registry: Registry) {
   for (const policy of POLICIES) rejections.inc({ policy }, 0);
   for (const code of ['INTERNAL', 'UNAVAILABLE']) failures.inc({ code }, 0);
   return {
-    /** A request or a limited field was rejected. */
     rateLimited: (policy: (typeof POLICIES)[number]) => rejections.inc({ policy }),
-    /** An error that is not the client's, whatever the status of the response. */
     graphqlFailed: (code: 'INTERNAL' | 'UNAVAILABLE') => failures.inc({ code }),
   };
 }

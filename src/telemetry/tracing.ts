@@ -67,7 +67,7 @@ export class Tracing {
     this.#tracer = this.#provider.getTracer(SERVICE_NAME);
   }
 
-  /** Begins a request's span, as a child of the client's where its headers name one. */
+  /** As a child of the client's span where its headers name one. */
   startRequest(headers: Readonly<Record<string, string>>, name: string, attributes: Attributes): RequestSpan {
     const parent = propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter);
     const span = this.#tracer.startSpan(name, { kind: SpanKind.SERVER, attributes }, parent);

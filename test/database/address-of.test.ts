@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { attempt } from '../../src/model/attempt.js';
 import { canonicalIp } from '../../src/model/ip-address.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
@@ -8,8 +8,8 @@ let database: TestDatabase;
 
 beforeAll(async () => {
   database = await openTestDatabase();
+  return () => database.close();
 });
-afterAll(() => database.close());
 
 const ADDRESS = fc.oneof(
   fc.ipV4(),

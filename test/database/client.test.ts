@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { type Database, type DatabaseOptions, openDatabase } from '../../src/database/client.js';
 import { createWritingPool } from '../../src/database/pool.js';
 import { OperationError } from '../../src/model/errors.js';
@@ -11,8 +11,8 @@ let database: TestDatabase;
 
 beforeAll(async () => {
   database = await openTestDatabase();
+  return () => database.close();
 });
-afterAll(() => database.close());
 
 async function whileOpen(options: Partial<DatabaseOptions>, work: (other: Database) => Promise<void>) {
   const other = await openDatabase({ ...database.options, ...options });
@@ -22,11 +22,8 @@ async function whileOpen(options: Partial<DatabaseOptions>, work: (other: Databa
 test('an open database says where it is', () => {
   const { databaseUrl, dataDirectory } = database.options;
   const { hostname, port, pathname } = new URL(databaseUrl ?? 'postgresql://none');
-  expect(database.place).toBe(
-    databaseUrl === undefined
-      ? `embedded, in ${dataDirectory}`
-      : `PostgreSQL ${pathname.slice(1)} at ${hostname}:${port || 5432}`,
-  );
+  const server = `PostgreSQL ${pathname.slice(1)} at ${hostname}:${port || 5432}`;
+  expect(database.place).toBe(databaseUrl === undefined ? `embedded, in ${dataDirectory}` : server);
 });
 
 test('times come back digit for digit, through Prisma and through SQL, alone, in arrays and as parameters', async () => {
@@ -145,7 +142,7 @@ test('a DATABASE_URL where nothing listens, something else answers, or nothing f
 test('closing a pool closes all connections to a silent server: idle ones, those in use, and those that were given up', async () => {
   const { server, port, sockets } = await silentServer();
   const config = { connectionString: `postgresql://dms@127.0.0.1:${port}/somewhere`, idleTimeoutMillis: 50 };
-  const pool = createWritingPool(config, { size: 4, query: 60_000 });
+  const pool = createWritingPool(config, 4);
   const [idle, used, failed, ended] = await Promise.all(Array.from({ length: 4 }, () => pool.connect()));
   ended?.release();
   failed?.query('SELECT 1').catch(() => {});

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type pg from 'pg';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { openDatabase } from '../../src/database/client.js';
 import { createSchemaCheck, migrate } from '../../src/database/migrate.js';
 import { openTestDatabase, TEST_SERVER, type TestDatabase } from '../support/database.js';
@@ -19,9 +19,8 @@ let folder: string;
 beforeAll(async () => {
   database = await openTestDatabase();
   pool = database.pool;
+  return () => database.close();
 });
-
-afterAll(() => database.close());
 
 beforeEach(async () => {
   // As empty as a new one. A table takes its partitions with it.

@@ -1,9 +1,10 @@
 import { Readable } from 'node:stream';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/database/client.js';
 import { runDms } from '../journeys/dms-command.js';
 import { answersOf, serveLocally } from '../journeys/serving.js';
 import { TEST_SERVER } from '../support/database.js';
+import { observationLine } from '../support/observations.js';
 import { CONNECT_QUERY, HAS_PGBOUNCER, type Pgbouncer, startPgbouncer } from '../support/pgbouncer.js';
 import { PostgresqlCluster } from '../support/postgresql-cluster.js';
 import { bearer } from '../support/service.js';
@@ -17,20 +18,15 @@ describe.skipIf(!HAS_PGBOUNCER || TEST_SERVER !== undefined)('behind PgBouncer i
     cluster = await PostgresqlCluster.start();
     pooler = await startPgbouncer(cluster.url, CONNECT_QUERY);
     plain = await startPgbouncer(cluster.url);
-  });
-
-  afterAll(async () => {
-    await pooler?.close();
-    await plain?.close();
-    await cluster?.remove();
+    return async () => {
+      await Promise.all([pooler.close(), plain.close()]);
+      await cluster.remove();
+    };
   });
 
   async function whileOpen(databaseUrl: string, work: (database: Database) => Promise<void>) {
-    const database = await openDatabase({
-      databaseUrl,
-      dataDirectory: '/nonexistent',
-      queryMilliseconds: 1000,
-    });
+    const options = { databaseUrl, dataDirectory: '/nonexistent', queryMilliseconds: 1000 };
+    const database = await openDatabase(options);
     await work(database).finally(() => database.close());
   }
 
@@ -66,24 +62,23 @@ describe.skipIf(!HAS_PGBOUNCER || TEST_SERVER !== undefined)('behind PgBouncer i
 
   test('every command works behind PgBouncer, and the API answers', async () => {
     const environment = { DATABASE_URL: pooler.url };
-    const run = async (args: readonly string[], lines: readonly object[] = []) => {
-      const input = Readable.from(lines.map((line) => `${JSON.stringify(line)}\n`));
-      const result = await runDms(args, environment, input);
+    const run = async (args: readonly string[], lines: readonly string[] = []) => {
+      const result = await runDms(args, environment, Readable.from(lines.map((line) => `${line}\n`)));
       expect(result).toMatchObject({ code: 0 });
       return result.stdout;
     };
-    const observations = Array.from({ length: 300 }, (_, number) => ({
-      domain: `d${number % 100}.example`,
-      observedAt: new Date(1_700_000_000_000 + number * 1_000).toISOString(),
-      dnsRecords: [{ host: `d${number % 100}.example`, class: 'IN', type: 'A', ip: `192.0.2.${number % 7}` }],
-      httpHeaders: { server: `nginx ${number % 3}` },
-    }));
-    await run(['import', '-'], observations);
+    const domains = Array.from({ length: 100 }, (_, number) => `d${number}.example`);
+    const lines = [1, 2, 3].flatMap((at) =>
+      domains.map((domain) =>
+        observationLine({ domain, at, records: [`192.0.2.${at}`], headers: { server: `nginx ${at}` } }),
+      ),
+    );
+    await run(['import', '-'], lines);
     expect((await run(['export'])).trim().split('\n').length).toBeGreaterThanOrEqual(100);
     await run(['watch', 'add', 'd1.example']);
     const token = (await run(['token', 'create', '--name', 'pooled'])).trim();
     const { url, close } = await serveLocally({ ...environment, ROLE: 'api' });
-    const answers = await answersOf(url, new Set(observations.map(({ domain }) => domain)));
+    const answers = await answersOf(url, domains);
     const withToken = await fetch(`${url}/api/v1/domain/d1.example/dns`, { headers: bearer(token) });
     expect([...answers.values()].filter((text) => !text.includes('"dnsRecords":[{'))).toEqual([]);
     expect(withToken.status).toBe(200);

@@ -2,9 +2,8 @@ import pg from 'pg';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type Database, openDatabase } from '../../src/database/client.js';
 import { isDatabaseFailure } from '../../src/database/database-failure.js';
-import { ownerOf } from '../support/data-directory.js';
+import { killOwner } from '../support/data-directory.js';
 import { openTestDatabase, TEST_SERVER, type TestDatabase } from '../support/database.js';
-import { killAtOnce } from '../support/processes.js';
 
 let home: TestDatabase;
 let database: Database;
@@ -31,22 +30,14 @@ async function lockTable(): Promise<void> {
   const client = await home.pool.connect();
   unlock = async () => {
     unlock = async () => {};
-    // The database may have been started again meanwhile.
-    await client.query('ROLLBACK').then(
-      () => client.release(),
-      () => client.release(true),
-    );
+    client.release(true);
   };
   await client.query('BEGIN; LOCK TABLE domain IN ACCESS EXCLUSIVE MODE');
 }
 
 /** Ends the connection of a statement that waits for the lock, as a restart of the database does. */
 async function loseConnection(): Promise<void> {
-  if (TEST_SERVER === undefined) {
-    const owner = await ownerOf(home.options.dataDirectory);
-    if (owner !== null) await killAtOnce(owner);
-    return;
-  }
+  if (TEST_SERVER === undefined) return killOwner(home.options.dataDirectory);
   const end = `SELECT pg_terminate_backend(pid) FROM (${WAITING}) AS waiting`;
   await expect.poll(async () => (await home.pool.query(end)).rows.length).toBe(1);
 }

@@ -8,7 +8,7 @@ import { buffer } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { extract, type Headers, pack } from 'tar-stream';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { backUpEmbedded, restoreEmbedded } from '../../src/database/backup.js';
 import { openDatabase } from '../../src/database/client.js';
 import { attempt } from '../../src/model/attempt.js';
@@ -37,11 +37,10 @@ beforeAll(async () => {
   const isKept = ([{ name, type }]: Entries[number], at: number) =>
     IS_LONG || type === 'directory' || at % 10 === 0 || /\/(?:PG_VERSION|pg_control)$/.test(name);
   whole = gzipSync(await archiveOf(entries.filter(isKept)));
-});
-
-afterAll(async () => {
-  await removeDataDirectory(dataDirectory);
-  await rm(folder, { recursive: true });
+  return async () => {
+    await removeDataDirectory(dataDirectory);
+    await rm(folder, { recursive: true });
+  };
 });
 
 /** Why an archive is rejected; that nothing is left of it. */
@@ -80,21 +79,17 @@ test('a backup is rejected, with nothing left of it, when it is cut off anywhere
 });
 
 test('a backup is rejected, with nothing left of it, when one bit of a header or of a file is wrong', async () => {
-  const random = randomNumbers(2);
+  const [random, content] = [randomNumbers(2), gunzipSync(whole)];
   for (let time = 0; time < repeats(12, 4); ) {
     const corrupt = Buffer.from(whole);
     const place = Math.floor(random() * corrupt.length);
     corrupt[place] = (corrupt[place] ?? 0) ^ (1 << Math.floor(random() * 8));
-    if (hasSameContent(corrupt, whole)) continue;
+    // In a run of zeros a copy from another distance is the same copy, and gzip's header has bits without a meaning.
+    if (attempt(() => gunzipSync(corrupt).equals(content))) continue;
     time += 1;
     expect(await rejectionOf(corrupt), String(place)).toMatch(/^x\.tar\.gz .+\.$/);
   }
 });
-
-/** In a run of zeros a copy from another distance is the same copy, and gzip's header has bits without a meaning. */
-function hasSameContent(archive: Buffer, original: Buffer): boolean {
-  return attempt(() => gunzipSync(archive).equals(gunzipSync(original))) === true;
-}
 
 test('a backup is rejected, with nothing left of it, when something follows its end', async () => {
   const more = await archiveOf([[{ name: 'postgresql-18/more' }, 'x']]);
@@ -127,9 +122,9 @@ test.each<[string, Headers & { readonly pax?: Readonly<Record<string, string>> }
 });
 
 test('a backup is rejected, with nothing left of it, when it is of another major version of PostgreSQL', async () => {
-  const archive = await archiveOf([[{ name: 'postgresql-17', type: 'directory' }, '']]);
-  expect(await rejectionOf(gzipSync(archive))).toMatch(
-    /: it is of PostgreSQL 17, and this program has PostgreSQL 18; restore it with/,
+  const archive = gzipSync(await archiveOf([[{ name: 'postgresql-17', type: 'directory' }, '']]));
+  expect(await rejectionOf(archive)).toMatch(
+    /: it is of PostgreSQL 17, and this program has PostgreSQL 18; /,
   );
 });
 

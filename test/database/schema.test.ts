@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { PrismaPg } from '@prisma/adapter-pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { PrismaClient } from '../../src/database/generated/client.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 
@@ -8,8 +8,8 @@ let database: TestDatabase;
 
 beforeAll(async () => {
   database = await openTestDatabase();
+  return () => database.close();
 });
-afterAll(() => database.close());
 
 /** PostgreSQL's name of the type that Prisma's stands for, unless a field names another with @db. */
 const TYPES: Readonly<Record<string, string>> = {

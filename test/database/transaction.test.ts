@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { inTransaction } from '../../src/database/transaction.js';
 import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
 
@@ -8,9 +8,9 @@ let database: TestDatabase;
 beforeAll(async () => {
   database = await openTestDatabase();
   await database.pool.query('CREATE TABLE note (number integer UNIQUE)');
+  return () => database.close();
 });
 beforeEach(() => emptyTestDatabase(database));
-afterAll(() => database.close());
 
 async function notes(): Promise<unknown[]> {
   const { rows } = await database.pool.query('SELECT number FROM note ORDER BY number');

@@ -63,7 +63,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
 
   async function openReplica() {
     const from = { databaseUrl: primary.url, urls: [replica.url], mostBehind: 60_000 };
-    const replicas = await Replicas.open(database, { ...from, prepared: 'auto', onChange: () => {} });
+    const replicas = await Replicas.open(database, { ...from, onChange: () => {} });
     const home = replicas.any();
     if (home === undefined) throw new Error('The replica cannot be used.');
     return { prisma: home.prisma, close: () => replicas.close() };

@@ -4,21 +4,18 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { isInstalled } from '../../scripts/install.js';
 import { withLock } from '../../scripts/lock.js';
 import { isSupportedNode } from '../../scripts/set-up.js';
 
 let root: string;
 
-beforeAll(async () => {
-  root = await mkdtemp(join(tmpdir(), 'dms-test-set-up-'));
-});
 beforeEach(async () => {
-  await rm(root, { recursive: true });
-  await mkdir(join(root, 'node_modules'), { recursive: true });
+  root = await mkdtemp(join(tmpdir(), 'dms-test-set-up-'));
+  await mkdir(join(root, 'node_modules'));
+  return () => rm(root, { recursive: true });
 });
-afterAll(() => rm(root, { recursive: true }));
 
 test.each([
   ['one', ['20.19.0', '20.20.2', '22.12.0', '22.23.3', '24.0.0', '25.1.0']],

@@ -1,5 +1,5 @@
 import { diag } from '@opentelemetry/api';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { runDms, startDms } from '../journeys/dms-command.js';
 import { type LocalServing, serveLocally, untilServing } from '../journeys/serving.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
@@ -15,8 +15,8 @@ let environment: Record<string, string>;
 beforeAll(async () => {
   database = await openTestDatabase();
   await insertDomain(database.pool, { name: 'example.com' });
+  return () => database.close();
 });
-afterAll(() => database.close());
 
 beforeEach(async () => {
   collector = await startOtlpReceiver();

@@ -10,7 +10,7 @@ export async function runWorker(context: CommandContext): Promise<void> {
   const stopRequested = context.stopRequested();
   await context.withDatabase('create', async (database) => {
     const log = createLogger({ level: settings.logLevel, secrets: settings.secrets });
-    const monitoring = await startMonitoring(settings, database, log, { work: 'observing' });
+    const monitoring = await startMonitoring(settings, database, log);
     try {
       const stopObserving = startObserving(settings, database, log, now, monitoring);
       if (monitoring.metricsUrl !== null) context.notes.write(`Metrics: ${monitoring.metricsUrl}/metrics\n`);

@@ -1,4 +1,4 @@
-import { chmod, mkdir, readdir, readFile, rename, rm, stat, statfs } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rename, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf, OperationError } from '../../model/errors.js';
 
@@ -15,15 +15,13 @@ export async function prepareRunDirectory(dataDirectory: string): Promise<string
   const runDirectory = join(dataDirectory, 'run');
   try {
     await mkdir(runDirectory, { recursive: true, mode: 0o700 });
-    const { mode } = await stat(runDirectory);
-    if ((mode & 0o077) !== 0) await chmod(runDirectory, 0o700);
+    await chmod(runDirectory, 0o700);
   } catch (error) {
     throw unusable(dataDirectory, error);
   }
   return runDirectory;
 }
 
-/** For a data folder that this user may not use, or that cannot hold a database. */
 export function unusable(dataDirectory: string, cause: unknown): OperationError {
   return new OperationError(
     `The data folder ${dataDirectory} cannot be used: ${messageOf(cause)}. Set DATA_DIR to a folder that this user owns, on a disk with room.`,
@@ -31,7 +29,7 @@ export function unusable(dataDirectory: string, cause: unknown): OperationError 
   );
 }
 
-/** In bytes, for this user, on the disk of the folder. @throws the system's error. */
+/** In bytes, for this user. @throws the system's error. */
 export async function freeRoom(folder: string): Promise<number> {
   const { bavail, bsize } = await statfs(folder);
   return bavail * bsize;
@@ -70,7 +68,7 @@ export async function prepareDatabaseFolder(
   return { folder, created: true };
 }
 
-/** The folders of databases, of any major version. */
+/** Of any major version. */
 export async function findDatabases(dataDirectory: string): Promise<string[]> {
   return (await readdir(dataDirectory)).filter((name) => /^postgresql-\d+$/.test(name));
 }
