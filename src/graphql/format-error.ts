@@ -39,10 +39,7 @@ function shown(error: PublicError) {
   return { code, message, ...(error instanceof TemporaryError && { retryAfter: error.retryAfter }) };
 }
 
-/**
- * The error as a GraphQL response shows it: errors of the request with the message and code of GraphQL and
- * Apollo Server; all others masked, with the code, and `retryAfter` where there is one, in the extensions.
- */
+/** Errors of the request have the message and code of GraphQL and Apollo Server; all others are masked. */
 export function formatError(formatted: GraphQLFormattedError, error: unknown): GraphQLFormattedError {
   const code = codeOfRequestError(formatted, error);
   const [, argument, field] = UNKNOWN_CONDITION.exec(formatted.message) ?? [];

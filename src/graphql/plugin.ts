@@ -50,7 +50,7 @@ export function createPlugin(
 ): GraphQLRequestListener<GraphqlContext> {
   const { schema } = executor;
   return {
-    /** Errors that clients are not shown go to the log, and those of validation get their places in the text. */
+    /** Errors that clients are not shown go to the log; those of validation get their places in the text. */
     async didEncounterErrors({ errors, document, source, operation, contextValue }) {
       for (const error of errors) if (!isOfRequest(error)) maskError(error, contextValue.onInternalError);
       // Before the operation is known, errors are those of validation.
@@ -59,10 +59,7 @@ export function createPlugin(
       }
     },
 
-    /**
-     * What a request costs is known from its document and variables, before anything is executed. The document
-     * is paid for here, each field of the root by the directive `@rateLimit`.
-     */
+    /** The document is paid for here, each field of the root by the directive `@rateLimit`. */
     async didResolveOperation({ document, operation, request: { variables = {} }, contextValue: context }) {
       if (operation === undefined) return;
       // Validation does not report them. By GET, Apollo Server rejects them before.

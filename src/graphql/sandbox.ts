@@ -22,10 +22,7 @@ export function sandboxPlugin(): ApolloServerPlugin {
   });
 }
 
-/**
- * The content security policy of the page: Apollo's script, its frame, and the icon and font that the page
- * names. The script in the page sends the frame's requests to this server. Nonces are new for each page.
- */
+/** For Apollo's script, frame, icon and font. The script sends the frame's requests to this server. */
 export function sandboxPolicy(html: string): string {
   const nonce = /'(nonce-[0-9a-f]+)'/.exec(html)?.[1];
   if (nonce === undefined) throw new Error("Apollo's page has no nonce for its scripts.");

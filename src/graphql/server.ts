@@ -22,10 +22,7 @@ export interface GraphqlServerOptions {
 /** Every value of a document is a token: 100 domains with every field, by a fragment, have 1,400. */
 const MAX_TOKENS = 10_000;
 
-/**
- * Apollo Server reads requests, finds persisted queries, parses, validates, coerces variables, formats errors and
- * writes responses. It sends no reports, and handles no signals.
- */
+/** It sends no reports, and handles no signals. */
 export async function startGraphqlServer(
   executor: GraphqlExecutor,
   { introspection, sandbox, maxFields }: GraphqlServerOptions,

@@ -52,10 +52,7 @@ function countFields(rawHeaders: readonly string[], name: string): number {
 /** In characters. Negotiation takes longer than a request otherwise. */
 const LONGEST_PREFERENCE = 1_000;
 
-/**
- * Lets pages of other sites read responses, and responds to their browsers' preflights (Fetch, section 3.3).
- * Credentials that a browser adds by itself are not used: a page sends its token itself.
- */
+/** Credentials that a browser adds are not used: a page sends its token itself (Fetch, section 3.3). */
 function allowOrigins(origins: '*' | readonly string[]) {
   const allow = cors({
     methods: METHODS,

@@ -6,10 +6,7 @@ import { sendBody } from '../rest/v1/problem.js';
 import type { Logger } from '../telemetry/logging.js';
 import { DEFAULT_FIELDS, REQUEST_ID_FIELD, requestIdOf } from './response-fields.js';
 
-/**
- * Answers a request that is for it; undefined for others. Endpoints come before everything else: they are
- * neither authenticated, limited nor logged.
- */
+/** Undefined for requests of others. Endpoints are neither authenticated, limited nor logged. */
 export type Endpoint = (request: IncomingMessage) => Promise<TextResponse> | undefined;
 
 interface TextResponse {

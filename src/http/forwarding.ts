@@ -10,7 +10,7 @@ const UNTRUSTED_PROXY =
   'share one rate limit. If your proxy sends it, set TRUST_PROXY, such as TRUST_PROXY=1 behind one proxy; ' +
   'otherwise ignore this';
 
-/** Reads what proxies add to requests, as Express does. @param trustProxy Its setting `trust proxy`; 0: none. */
+/** Reads what proxies add to requests, as Express does. @param trustProxy Its `trust proxy`; 0: none. */
 export function readForwarding(trustProxy: number | readonly string[], log: Logger) {
   const app = express();
   app.set('trust proxy', trustProxy);

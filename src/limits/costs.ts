@@ -251,12 +251,8 @@ class Measurement {
     };
   }
 
-  #lengthOf(
-    { name, arguments: given }: FieldNode,
-    field: Field | undefined,
-    { page, each }: FieldCost,
-    parent: Parent,
-  ): number {
+  #lengthOf(node: FieldNode, field: Field | undefined, { page, each }: FieldCost, parent: Parent): number {
+    const { name, arguments: given } = node;
     if (page) {
       const first = this.#argument(given, 'first') ?? DEFAULT_FIRST;
       // What is no number of entries is rejected later.

@@ -8,10 +8,7 @@ import type { DnsRecordResolvers, DnsRecord as DnsRecordUnion } from './types.ge
 
 export type Entry = DnsEntry | HeaderEntry | Change;
 
-/**
- * The id of an entry. Of a record it has when that was first seen, its type, and which of those it is; of a
- * change its date and kind, and the record or the header, or its number in the feed.
- */
+/** That of a change has its date and kind, and the record or the header, or its number in the feed. */
 export function idOf(entry: Entry): string {
   if ('kind' in entry) {
     const { domain, asOf, kind, date, record, name, at } = entry;

@@ -11,8 +11,6 @@ interface Selected {
   readonly anywhere: ReadonlySet<string>;
   /** How often a field of the objects is selected at most, under different names. */
   readonly copies: number;
-  /** Whether fields of a domain need the times of its parts. */
-  readonly times: boolean;
 }
 
 /** A node belongs to one document, which may be executed many times: what it selects never changes. */
@@ -25,21 +23,24 @@ export function selected({ fieldNodes, fragments }: Selecting): Selected {
       fields: new Set([...one.fields, ...other.fields]),
       anywhere: new Set([...one.anywhere, ...other.anywhere]),
       copies: one.copies + other.copies,
-      times: one.times || other.times,
     }));
 }
 
 /** The parts of a domain's history that a query's field selects, so that no other is loaded. */
 export function neededParts(info: Selecting): HistoryParts {
-  const { fields, times } = selected(info);
+  const { fields, anywhere } = selected(info);
+  const hasLastSeen = anywhere.has('lastSeen') && LISTS.some((field) => fields.has(field));
   return {
     dnsRecords: fields.has('dnsRecords'),
     httpHeaders: fields.has('httpHeaders'),
     site: fields.has('site'),
     counts: COUNTS.some((field) => fields.has(field)),
-    times,
+    times: hasLastSeen || fields.has('parts'),
   };
 }
+
+/** The fields whose entries have `lastSeen` by the latest observation of their part. */
+const LISTS = ['dnsRecords', 'httpHeaders', 'diff', 'changes'];
 
 const COUNTS = ['dnsRecordCount', 'httpHeaderCount', 'changeCount'];
 
@@ -58,14 +59,10 @@ function selectedIn(node: FieldNode, fragments: Fragments): Selected {
   return read;
 }
 
-/** The fields whose entries have `lastSeen` by the latest observation of their part. */
-const LISTS = new Set(['dnsRecords', 'httpHeaders', 'diff', 'changes']);
-
 function readSelected(nodes: readonly FieldNode[], fragments: Fragments): Selected {
   const aliases = new Map<string, Set<string>>();
   const anywhere = new Set<string>();
   let copiesInside = 1;
-  let times = false;
   for (const node of nodes) {
     const { value: name } = node.name;
     aliases.set(name, (aliases.get(name) ?? new Set()).add((node.alias ?? node.name).value));
@@ -73,12 +70,11 @@ function readSelected(nodes: readonly FieldNode[], fragments: Fragments): Select
     const inside = selectedIn(node, fragments);
     for (const each of inside.anywhere) anywhere.add(each);
     copiesInside = Math.max(copiesInside, inside.copies);
-    times ||= LISTS.has(name) && inside.anywhere.has('lastSeen');
   }
   const fields = new Set(aliases.keys());
   for (const field of fields) anywhere.add(field);
   const copies = copiesInside * Math.max(1, ...[...aliases.values()].map(({ size }) => size));
-  return { fields, anywhere, copies, times: times || fields.has('parts') };
+  return { fields, anywhere, copies };
 }
 
 function fieldsIn(

@@ -77,9 +77,7 @@ export function icon(): StaticResponse {
 }
 
 export function webOperations(): readonly string[] {
-  const text = readFileSync(new URL('operations.json', WEB), 'utf8');
-  const listed: Readonly<Record<string, string>> = JSON.parse(text);
-  return Object.values(listed);
+  return Object.values<string>(JSON.parse(readFileSync(new URL('operations.json', WEB), 'utf8')));
 }
 
 /** The page at the root where GraphQL does not allow what the other one sends: links to the APIs alone. */

@@ -75,10 +75,7 @@ function utf8(type: string, body: string): StaticResponse {
 /** Where it is (RFC 9727, section 2): at the root of the host, whatever the base path. */
 const API_CATALOG_PATH = '/.well-known/api-catalog';
 
-/**
- * The list of the two APIs, with their descriptions (RFC 9727, section 4; RFC 9264, section 4.2). The
- * addresses have no host: what this server calls itself is not what it is called through a proxy.
- */
+/** RFC 9727, section 4. The addresses have no host: a proxy calls this server otherwise than it does itself. */
 function apiCatalog(basePath: string, graphiql: boolean): StaticResponse {
   const text = readPage('api-catalog.json', basePath);
   const { linkset }: { readonly linkset: readonly Record<string, unknown>[] } = JSON.parse(text);

@@ -12,11 +12,7 @@ export interface StaticResponse {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/**
- * A client may cache the response, and revalidates it each time unless `headers` has another Cache-Control.
- *
- * @param read Is called at the first request: most processes never show a page.
- */
+/** A client revalidates it each time, unless `headers` has another Cache-Control. Read at the first request. */
 export function staticHandler(read: () => StaticResponse): Handler {
   let kept: ReturnType<typeof packed> | undefined;
   return (request, response) => {

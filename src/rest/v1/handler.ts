@@ -44,10 +44,7 @@ interface Exchange extends Asked, Requested {
   readonly caching: string;
 }
 
-/**
- * One handler for all rows of the table. Its `originOf` gives the scheme and host that the client has used. It
- * throws what problemOf() takes.
- */
+/** One handler for all rows of the table. It throws what problemOf() takes. */
 export function createRestV1(
   executor: GraphqlExecutor,
   { basePath, maxAge, cache, onInternalError }: RestOptions,

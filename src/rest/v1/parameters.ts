@@ -47,9 +47,8 @@ export function isTime({ schema }: Parameter): boolean {
 }
 
 /**
- * @param segment Of the request's path, percent-encoded: the domain; undefined: the operation's path has none.
- * @param query Of the request: the one that is returned is the same. Durations in it are counted back from now,
- *   or from the instant that its cursor carries.
+ * @param segment The domain in the request's path, percent-encoded; undefined: the operation's path has none.
+ * @param query Is changed and returned. Durations are counted back from now, or the instant in its cursor.
  * @throws PublicError for a parameter that is not valid, is missing or given twice, and for an unknown one.
  */
 export function readParameters(

@@ -57,10 +57,6 @@ export function prepareRoute(executor: GraphqlExecutor, route: Route) {
 /** In src/, whether this runs from there or from dist/: only TypeScript is compiled. */
 const OPERATIONS = new URL('../../../src/rest/v1/operations/', import.meta.url);
 
-function readText(file: string): string {
-  return readFileSync(new URL(file, OPERATIONS), 'utf8');
-}
-
 /** What bodies have more than once, or tables have otherwise. One may spread those that follow it. */
 const FRAGMENTS = [
   ...['HttpHeaderFields', 'ChangeFields', 'RecordMatchFields', 'HeaderMatchFields'],
@@ -74,6 +70,7 @@ export function prepareStored(executor: GraphqlExecutor, file: string, isTable =
 
 /** The text of a stored operation, with the fragments that it spreads: for a table, those of tables/. */
 function readStored(file: string, isTable = false): string {
+  const readText = (name: string) => readFileSync(new URL(name, OPERATIONS), 'utf8');
   let text = readText(file);
   for (const name of FRAGMENTS) {
     if (!text.includes(`...${name}`)) continue;

@@ -8,10 +8,7 @@ const REALM = `Bearer ${NAME}`;
 /** For readers of feeds, and for no others: browsers would ask for a password (RFC 7617, section 2). */
 const BASIC = `, Basic ${NAME}, charset="UTF-8"`;
 
-/**
- * What a client is shown of an error: a PublicError as it is, and nothing internal. It has the members of
- * RFC 9457 with a stable code, and header fields. For a feed, a token may also be sent as a password.
- */
+/** The members of RFC 9457, a stable code, and header fields. For a feed, a token may be sent as a password. */
 export function problemOf(error: unknown, onInternalError: OnInternalError, isFeed = false) {
   const { code, message, retryAfter } = maskError(error, onInternalError);
   const [status, title] = STATUS_OF_CODE[code];

@@ -34,10 +34,7 @@ interface Row {
   readonly runs?: { readonly operationId: string; readonly variables: Variables };
 }
 
-/**
- * One operation of REST v1. Everything about it follows from its row: which requests it answers, with what
- * and to whom, its entry in the OpenAPI document and on the start page, its name in metrics and traces.
- */
+/** The entry in the OpenAPI document and on the start page, and the name in metrics follow from it. */
 export type Route = Row & DescribedOperation;
 
 const OF_DOMAIN = {
@@ -79,10 +76,7 @@ export const ROUTES: readonly Route[] = ROWS.map((row) => {
   return { ...row, ...described };
 });
 
-/**
- * Makes what finds the row of a path, percent-encoded as it came, with the segment that is the domain, if it
- * has one. Case and a final slash count (RFC 3986, section 6.2.2.1).
- */
+/** Of paths percent-encoded as they came. Case and a final slash count (RFC 3986, section 6.2.2.1). */
 export function pathMatcher<Row extends Pick<Route, 'path'>>(rows: readonly Row[]) {
   const patterns = rows.map((row) => ({ row, pattern: row.path.split('/') }));
   return (path: string) => {

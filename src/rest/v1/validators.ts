@@ -15,10 +15,7 @@ export interface Validators {
   readonly lastModified: number;
 }
 
-/**
- * The end of an operation's entity tags: another operation, another text of it, and another release of the
- * program may make another body of the same state.
- */
+/** Another operation, text of it, or release of the program may make another body of the same state. */
 export function tagOfOperation(text: string): string {
   const hash = createHash('sha256').update(PACKAGE).update(text);
   return hash.digest('base64url').slice(0, 8);
@@ -57,10 +54,7 @@ export function isConditional(headers: Headers): boolean {
   return headers['if-none-match'] !== undefined || headers['if-modified-since'] !== undefined;
 }
 
-/**
- * Whether the client has the state already (RFC 9110, section 13.2.2): If-None-Match decides where there is
- * one, and only without it If-Modified-Since, if that is a date.
- */
+/** RFC 9110, section 13.2.2: If-None-Match decides where there is one, and otherwise If-Modified-Since. */
 export function isUnmodified(headers: Headers, { etag, lastModified }: Validators): boolean {
   const noneMatch = headers['if-none-match'];
   if (noneMatch !== undefined) {

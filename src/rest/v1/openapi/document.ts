@@ -93,10 +93,7 @@ function parameterOf(parameter: Parameter): object {
   };
 }
 
-/**
- * An example of what a schema describes, made of the examples of its parts: of several shapes the first, of a
- * list one item. A schema without an example of its own is followed by its `$ref`, its values or its type.
- */
+/** Made of the examples of the schema's parts: of several shapes the first, of a list one item. */
 function exampleOf(schema: Schema, schemas: Readonly<Record<string, Schema>>): unknown {
   const { $ref, examples, const: only, enum: values, oneOf, properties, items } = schema;
   const of = (part: unknown) => exampleOf(Object(part), schemas);
