@@ -23,14 +23,8 @@ const CREATED: HeaderChange = { ...NEW, observedAt: 1n, lastSeen: null, ...NOBOD
 const NONE: Changes = { added: [], removed: [], headers: [], responses: [], earlier: [] };
 const changes = { ...NONE, added: [STAY, STAY], removed: [STAY], headers: [CREATED, CREATED, CREATED] };
 const http = failed('timeout', 'not reported: the outcome is');
-const check = {
-  domain: 'example.com',
-  observedAt: 1n,
-  duration: 123.4,
-  dns: new Map(),
-  observation: null,
-  http,
-};
+const NOTHING = { observedAt: 1n, dns: new Map(), observation: null, http };
+const check = { ...NOTHING, domain: 'example.com', duration: 123.4 };
 const RECORDED: RecordedCheck = { check, outcome: OUTCOME, recording: 'changed', changes };
 
 test('each observation is one line of the log and one set of counters', async () => {

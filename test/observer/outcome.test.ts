@@ -22,10 +22,6 @@ test.each<FailureCode>(['timeout', 'unreachable', 'servfail', 'refused', 'unprov
   },
 );
 
-test('a check without questions says nothing of the name', () => {
-  expect(outcomeWith({}).dns.nameExists).toBeNull();
-});
-
 test.each([true, false])('one answer beside failures says whether the name exists: %s', (nameExists) => {
   const { dns } = outcomeWith({ A: failed('timeout', 'no answer'), MX: empty(nameExists) });
   expect(dns).toMatchObject({ answered: ['MX'], nameExists });

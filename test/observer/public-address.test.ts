@@ -75,10 +75,8 @@ const RANGES = `
 test.each(RANGES)(
   'the special range %s is not public, and what is next to it is',
   (_range, before, first, last, after) => {
-    const outside = [before, after].flatMap((address) =>
-      address === undefined || address === '-' ? [] : address,
-    );
-    const inside = [first ?? '', last ?? ''];
+    const outside = [before, after].map(String).filter((address) => address !== '-');
+    const inside = [first, last].map(String);
     expect([...inside, ...outside].filter((address) => !isIPv4(address) && !isIPv6(address))).toEqual([]);
     expect(inside.filter(isPublicAddress)).toEqual([]);
     expect(outside.filter(isPublicAddress)).toEqual(outside);
@@ -121,10 +119,8 @@ test('an IPv4 address, and any that leads to it, is public unless it is in a spe
     fc.property(octets, groups, (address, [a = 0, b = 0, c = 0, d = 0, e = 0]) => {
       const dotted = address.join('.');
       const isPublic = !special.check(dotted);
-      const [high, low] = [address.slice(0, 2), address.slice(2)].map(
-        ([upper = 0, lower = 0]) => upper * 256 + lower,
-      );
-      const sixToFour = `2002:${text([high ?? 0, low ?? 0, a, b, c, d, e])}`;
+      const octets = Buffer.from(address);
+      const sixToFour = `2002:${text([octets.readUInt16BE(0), octets.readUInt16BE(2), a, b, c, d, e])}`;
       for (const leading of [dotted, `::ffff:${dotted}`, `64:ff9b::${dotted}`, sixToFour]) {
         expect(isPublicAddress(leading), leading).toBe(isPublic);
       }
@@ -132,16 +128,6 @@ test('an IPv4 address, and any that leads to it, is public unless it is in a spe
       expect(isPublicAddress(`64:ff9b:1::${dotted}`)).toBe(false);
     }),
     { numRuns: 2000 },
-  );
-});
-
-test('an IPv6 address outside 2000::/3 that leads to no IPv4 address is not public', () => {
-  fc.assert(
-    fc.property(groups, ([first = 0, ...others]) => {
-      fc.pre(first >= 0x100 && (first < 0x2000 || first > 0x3fff));
-      expect(isPublicAddress(text([first, ...others]))).toBe(false);
-    }),
-    { numRuns: 1000 },
   );
 });
 

@@ -126,10 +126,8 @@ test('a check ends at half of its lease: what is silent fails, and is observed l
   await becomes({ failures: 1, leased: false, outcome: { dns: { answered: [] } } });
   await worker.stop(1_000);
   const [domain] = await watched();
-  expect(domain?.outcome?.dns.failures['A']).toEqual({
-    code: 'timeout',
-    message: 'no answer in the time for one check',
-  });
+  const failure = { code: 'timeout', message: 'no answer in the time for one check' };
+  expect(domain?.outcome?.dns.failures['A']).toEqual(failure);
   expect((domain?.next ?? 0n) - now()).toBeGreaterThan(2n * HOUR - 60_000_000n);
 });
 
@@ -231,11 +229,8 @@ test('an outage of the resolver is no failure of the domains: they are observed 
   const away = createObserver(readSettings({ DNS_SERVERS: `127.0.0.1:${REJECTING_PORT}` }), now);
   await watch(['a.example'], HOUR, now());
   const worker = start(120_000, away);
-  await becomes({
-    failures: 0,
-    leased: false,
-    outcome: { dns: { failures: { A: { code: 'unreachable' } } } },
-  });
+  const outcome = { dns: { failures: { A: { code: 'unreachable' } } } };
+  await becomes({ failures: 0, leased: false, outcome });
   await worker.stop(1_000);
 });
 

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { changed } from '../../support/dns-behaviours.js';
-import { encodeResponse, FLAGS, type ResponseParts } from '../../support/dns-message.js';
+import { encodeResponse, FLAGS } from '../../support/dns-message.js';
 import { nameOctets } from '../../support/dns-octets.js';
 import { type DnsTestServer, startDnsServer } from '../../support/dns-server.js';
 import { Zone } from '../../support/dns-zone.js';
-import type { ZoneRecord } from '../../support/dns-zone-file.js';
 import { clientForTest, outcome, outcomeOf, serverForTest } from './asking.js';
 
 const ZONE = String.raw`
@@ -47,21 +46,9 @@ test('every type of one name is queried at once, and answered in canonical form 
   const names = { mname: 'ns1.example.test', rname: 'hostmaster.example.test' };
   const times = { serial: 4_294_967_295, refresh: 7200, retry: 900, expire: 1_209_600, 'minimum-ttl': 0 };
   expect([...answers].map(([type, answer]) => [type, outcomeOf(answer)])).toEqual([
-    [
-      'A',
-      [
-        { host, ip: '192.0.2.7' },
-        { host, ip: '192.0.2.8' },
-      ],
-    ],
+    ['A', ['192.0.2.7', '192.0.2.8'].map((ip) => ({ host, ip }))],
     ['AAAA', [{ host, ipv6: '2001:db8::7' }]],
-    [
-      'NS',
-      [
-        { host, target: 'ns1.example.test' },
-        { host, target: 'ns2.example.net' },
-      ],
-    ],
+    ['NS', ['ns1.example.test', 'ns2.example.net'].map((target) => ({ host, target }))],
     ['SOA', [{ host, ...names, ...times }]],
     ['TXT', [{ host, txt: 'v=spf1 -all', entries: ['v=spf1 ', '-all'] }]],
     ['CNAME', []],
@@ -77,20 +64,16 @@ test.each([
   ['of a name without records of the type is empty: the name exists', 'edge.b.example.test', 'AAAA', []],
   ['of a name with nothing but names below it is empty: it exists', 'ent.example.test', 'A', []],
   ['of a CNAME to a name that does not exist is NXDOMAIN', 'lost.example.test', 'A', 'NXDOMAIN'],
-  [
-    'for one CNAME of a loop is there',
-    'loop.example.test',
-    'CNAME',
-    [{ host: 'loop.example.test', target: 'pool.example.test' }],
-  ],
+  ['for one CNAME of a loop is there', 'loop.example.test', 'CNAME', [{ target: 'pool.example.test' }]],
   [
     'with octets that are not UTF-8 is exact',
     'octets.example.test',
     'TXT',
-    [{ host: 'octets.example.test', txt: OCTETS, entries: [OCTETS] }],
+    [{ txt: OCTETS, entries: [OCTETS] }],
   ],
 ])('the answer %s', async (_what, name, type, expected) => {
-  expect(await ask(name, type)).toEqual(expected);
+  const records = typeof expected === 'string' ? expected : expected.map((one) => ({ host: name, ...one }));
+  expect(await ask(name, type)).toEqual(records);
 });
 
 test('a name that DNS does not allow is not queried, and fails', async () => {
@@ -102,44 +85,29 @@ test('a name that DNS does not allow is not queried, and fails', async () => {
 
 test('a chain that leaves what the server knows is no answer, and still shows its CNAMEs', async () => {
   const answer = (await clientForTest([server]).query('away.example.test', ['A'])).get('A');
-  expect(answer?.aliases).toMatchObject([
-    { host: 'away.example.test', rdata: '{"target":"www.example.org"}' },
-  ]);
+  const alias = { host: 'away.example.test', rdata: '{"target":"www.example.org"}' };
+  expect(answer?.aliases).toMatchObject([alias]);
 });
 
 test('queried for CNAME, only that of the queried name counts', async () => {
   const chained = await serverForTest();
   const { answers } = new Zone(ZONE).answer(nameOctets('www.example.test'), 1);
   expect(answers).toHaveLength(3);
-  chained.behave('*', ({ query }) => ({ messages: [encodeResponse(query, { ...NOTHING, answers })] }));
+  const whole = { rcode: 0, flags: FLAGS.AA, answers, authorities: [] };
+  chained.behave('*', ({ query }) => ({ messages: [encodeResponse(query, whole)] }));
   expect(await outcome(clientForTest([chained]), 'www.example.test', 'CNAME')).toEqual([
     { host: 'www.example.test', target: 'edge.example.test' },
   ]);
 });
 
-test('names are exact, octet by octet: dots, spaces, NUL and what is not ASCII inside labels', async () => {
-  const name = String.raw`a\.b\032\000.\195\188.example.test`;
-  const other = await serverForTest({ zone: ZONE });
-  other.behave('*', ({ query }) => ({
-    messages: [
-      encodeResponse(query, {
-        ...NOTHING,
-        answers: recordsOf(query.name, String.raw`\255\.\\.Example.test`),
-      }),
-    ],
-  }));
-  expect(await outcome(clientForTest([other]), name, 'NS')).toEqual([
-    { host: name, target: String.raw`\255\.\\.example.test` },
-  ]);
-  expect(other.asked(String.raw`a.b\032\000.\195\188.example.test`)).toBe(0);
-});
-
 test('the answer may write the queried name in another case', async () => {
   const other = await serverForTest({ zone: ZONE });
-  other.behave(
-    '*',
-    changed((message, { query }) => inUpperCase(message, query.name.length)),
-  );
+  const inCapitals = changed((message, { query }) => {
+    const end = 12 + query.name.length;
+    message.write(message.toString('latin1', 12, end).toUpperCase(), 12, 'latin1');
+    return message;
+  });
+  other.behave('*', inCapitals);
   expect(await outcome(clientForTest([other]), 'example.test', 'AAAA')).toEqual([
     { host: 'example.test', ipv6: '2001:db8::7' },
   ]);
@@ -154,13 +122,8 @@ $ORIGIN types.test.
   DS  60485 5 1 2BB183AF5F22588179A53B0A 98631FAD1A292118
 `;
   const other = await serverForTest({ zone });
-  const answers = await clientForTest([other]).query('types.test', [
-    'type65534',
-    'TYPE257',
-    'ds',
-    'DS',
-    'WHAT',
-  ]);
+  const types = ['type65534', 'TYPE257', 'ds', 'DS', 'WHAT'];
+  const answers = await clientForTest([other]).query('types.test', types);
   const host = 'types.test';
   expect([...answers].map(([type, answer]) => [type, outcomeOf(answer)])).toEqual([
     ['TYPE65534', [{ host, data: String.raw`\# 4 C0000201` }]],
@@ -170,16 +133,3 @@ $ORIGIN types.test.
   ]);
   expect(other.asked('types.test')).toBe(3);
 });
-
-const NOTHING: ResponseParts = { rcode: 0, flags: FLAGS.AA, answers: [], authorities: [] };
-
-function recordsOf(owner: Buffer, target: string): ZoneRecord[] {
-  return [{ owner: Buffer.from(owner), type: 2, ttl: 1, rdata: nameOctets(target) }];
-}
-
-/** The name in the question, in capitals. */
-function inUpperCase(message: Buffer, nameLength: number): Buffer {
-  const name = message.toString('latin1', 12, 12 + nameLength).toUpperCase();
-  message.write(name, 12, 'latin1');
-  return message;
-}
