@@ -101,7 +101,7 @@ async function exported(home: TestHome): Promise<string> {
 }
 
 it('which changes of rotating pools, serials, nonces and error pages are routine is what an independent replay of all rules says', async () => {
-  const { histories } = replayLines(rotating.flatMap(({ lines }) => lines.map(({ line }) => line)));
+  const histories = replayLines(rotating.flatMap(({ lines }) => lines.map(({ line }) => line)));
   const paths = rotating.map(({ domain }) => `${domain}/changes?first=500`);
   const reasons = new Set<unknown>();
   for (const [place, body] of await answersIn(inOrder.environment, paths)) {

@@ -55,24 +55,17 @@ function start(
   return { child, result: resultOf(child, input) };
 }
 
-/** A `dms` that runs in the process of the test. */
-export interface LocalDms {
-  readonly stdout: Readable;
-  readonly stderr: Readable;
-  readonly result: Promise<CommandResult>;
-  /** Stops the command, as the first SIGINT to a process does. */
-  stop(): void;
-}
-
 /**
  * Runs a command in the process of the test, which takes a hundredth of the time of a process of its own. What only
  * a process has is for startDms(): signals, its end while something is still open, TMPDIR, a file `.env`.
+ *
+ * @returns `stop` stops the command, as the first SIGINT to a process does.
  */
 export function startLocalDms(
   args: readonly string[],
   environment: Environment,
   input: Readable = Readable.from([]),
-): LocalDms {
+) {
   // Octets, as a pipe has them.
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   // A command that stops early closes its input.
@@ -93,7 +86,7 @@ export function startLocalDms(
     },
     stopRequested: () => stopRequested,
   });
-  const result = ended.then(async () => {
+  const result = ended.then(async (): Promise<CommandResult> => {
     for (const stream of [stdout, stderr]) await finished(stream.end());
     const [out = '', err = ''] = said.map((text) => text());
     return { code, signal: null, stdout: out, stderr: err };

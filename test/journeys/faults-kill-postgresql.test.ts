@@ -22,10 +22,7 @@ const SECOND = 1000;
 /** In milliseconds: the longest wait for a response. */
 const LONGEST_ANSWER = 12_000;
 
-interface Way {
-  readonly name: string;
-  readonly ask: (domain: string) => Promise<Response>;
-}
+type Way = Readonly<{ name: string; ask: (domain: string) => Promise<Response> }>;
 
 describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a PostgreSQL server of its own', () => {
   let cluster: PostgresqlCluster;
@@ -69,11 +66,10 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a PostgreSQL
     const response = await ask(`d${Math.floor(random() * DOMAINS)}.example`);
     const text = await response.text();
     if (response.status === 200 && !text.includes('"errors"')) return 'answered';
-    const told = text.includes('"UNAVAILABLE"') && response.headers.has('retry-after');
-    const status = text.includes('"errors"') ? [200, 503] : [503];
-    return told && status.includes(response.status)
-      ? 'unavailable'
-      : `${response.status} ${text.slice(0, 200)}`;
+    const isTold = text.includes('"UNAVAILABLE"') && response.headers.has('retry-after');
+    const statuses = text.includes('"errors"') ? [200, 503] : [503];
+    if (isTold && statuses.includes(response.status)) return 'unavailable';
+    return `${response.status} ${text.slice(0, 200)}`;
   }
 
   /** One client: a request after another, in every way in turn. */

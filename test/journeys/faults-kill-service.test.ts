@@ -123,15 +123,9 @@ function nthTold({ child }: Serving, count: number): Promise<void> {
 }
 
 interface Body {
-  readonly dnsRecords: readonly {
-    readonly data: { readonly type: string; readonly txt?: string };
-    readonly firstSeen: string;
-    readonly removed: string | null;
-  }[];
-  readonly httpHeaders: readonly { readonly name: string; readonly history: readonly Item[] }[];
+  readonly dnsRecords: { data: { type: string; txt?: string }; firstSeen: string; removed: string | null }[];
+  readonly httpHeaders: { name: string; history: { date: string; new: string }[] }[];
 }
-
-type Item = Readonly<{ date: string; new: string }>;
 
 test(
   'a service that is killed while it records has every observation that it logged, and none in part',

@@ -61,7 +61,6 @@ interface Page {
   readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string };
 }
 
-/** The arguments of `changes`. */
 type Question = Readonly<Record<string, unknown>>;
 
 /** What never changes of a change. */

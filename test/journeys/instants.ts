@@ -4,7 +4,7 @@ import { parseDmsLine } from '../../src/importers/dms.js';
 import { compareInstants, formatInstant, type Instant } from '../../src/model/instant.js';
 import { diffBody } from '../replay/body.js';
 import type { DomainHistory } from '../replay/domain-history.js';
-import { bodies, type Replay, replayLines } from '../replay/replay.js';
+import { bodies, replayLines } from '../replay/replay.js';
 import { NOW } from '../support/observations.js';
 import { answersOf } from './serving.js';
 
@@ -19,9 +19,8 @@ export function timedLines(lines: readonly string[]): TimedLine[] {
   return timed.sort((one, other) => compareInstants(one.time, other.time));
 }
 
-function replayedUpTo(timed: readonly TimedLine[], at: Instant): Replay['histories'] {
-  return replayLines(timed.filter(({ time }) => time <= at).map(({ line }) => line)).histories;
-}
+const replayedUpTo = (timed: readonly TimedLine[], at: Instant) =>
+  replayLines(timed.filter(({ time }) => time <= at).map(({ line }) => line));
 
 /**
  * Takes random pairs of times, at and beside those of observations, of random domains by their canonical names, and compares what a service answers with
@@ -62,7 +61,7 @@ async function expectPair(url: string, { domain, timed, from, to, message }: Pai
     answersOf(url, [domain], `/diff?from=${times.from}&to=${times.to}`),
     allChanges(url, `domain/${domain}/changes`, Object.entries({ ...times, first: '100' })),
   ]);
-  const expected = bodies({ histories: before }).get(domain);
+  const expected = bodies(before).get(domain);
   const answer = then.get(domain) ?? '';
   if (expected === undefined) expect(answer, message).toContain('DOMAIN_NOT_FOUND');
   else {

@@ -101,7 +101,6 @@ class Inbox {
   }
 }
 
-/** @property url Where its messages go to, or what sends its mail. */
 type FaultyReceiver = Awaited<ReturnType<typeof startFaultyReceiver>>;
 
 const RESPONSES: Readonly<Record<Fault, (response: ServerResponse) => void>> = {

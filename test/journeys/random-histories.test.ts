@@ -130,7 +130,7 @@ test('the changes of any observations are those of a plain replay with when each
     const lines = linesOf(given);
     await record(lines, sizes);
     const times = timedLines(linesOf(given)).map(({ time }) => time);
-    for (const [domain, history] of replayLines(lines).histories) {
+    for (const [domain, history] of replayLines(lines)) {
       if (history.created === undefined) continue;
       const items = changeItems(history);
       expect(await lastSightsOf(domain)).toEqual(lastSightsIn(history, items));

@@ -13,27 +13,21 @@ export interface ObservationLine {
   readonly source?: string;
 }
 
-const SOA = {
-  mname: 'NS1.example.net.',
-  rname: 'hostmaster\\.dns.example.net',
-  refresh: 7200,
-  retry: 0,
-  expire: 1209600,
-  'minimum-ttl': 300,
-};
+const MASTER = { mname: 'NS1.example.net.', rname: 'hostmaster\\.dns.example.net' };
+const TIMERS = { refresh: 7200, retry: 0, expire: 1209600, 'minimum-ttl': 300 };
+const NAPTR = { order: 100, pref: 10, flags: 'u', services: 'E2U+sip', regex: '!^.*$!sip:a@b!' };
+
+const ADDRESSES = '2001:db8::1 2001:DB8:0:0:0:0:0:1 2001:db8:0:1:0:0:0:1 ::FFFF:192.0.2.1 ::'.split(' ');
+const SERVERS = 'ns1.example.net NS1.Example.NET. ns2.example.net .'.split(' ');
 
 /** Records of every type, few enough to come and go; several are one record in other words. */
 const RECORDS: readonly RecordData[] = [
   ...['192.0.2.1', '192.0.2.10', '198.51.100.9'].map((ip) => ({ type: 'A', ip })),
   { type: 'A', host: 'WWW.a.example.', ip: '192.0.2.1' },
   { type: 'A', host: '*.a.example', ip: '192.0.2.1', ttl: 60 },
-  ...'2001:db8::1 2001:DB8:0:0:0:0:0:1 2001:db8:0:1:0:0:0:1 ::FFFF:192.0.2.1 ::'
-    .split(' ')
-    .map((ipv6) => ({ type: 'AAAA', ipv6 })),
-  ...'ns1.example.net NS1.Example.NET. ns2.example.net .'
-    .split(' ')
-    .map((target) => ({ type: 'NS', target })),
-  ...[4294967295, 10, 9].map((serial) => ({ type: 'SOA', ...SOA, serial })),
+  ...ADDRESSES.map((ipv6) => ({ type: 'AAAA', ipv6 })),
+  ...SERVERS.map((target) => ({ type: 'NS', target })),
+  ...[4294967295, 10, 9].map((serial) => ({ type: 'SOA', ...MASTER, ...TIMERS, serial })),
   ...[
     ['v=spf1 ', '-all'],
     ['v=spf1 -all'],
@@ -49,15 +43,7 @@ const RECORDS: readonly RecordData[] = [
   ...[10, 9, 100].map((pri) => ({ type: 'MX', pri, target: 'Mail.example.' })),
   { type: 'SRV', host: '_sip._tcp.a.example', pri: 1, weight: 2, port: 5060, target: 'sip.example' },
   ...[0, 128].map((flags) => ({ type: 'CAA', flags, tag: 'issue', value: 'ca.example; account="1"' })),
-  {
-    type: 'NAPTR',
-    order: 100,
-    pref: 10,
-    flags: 'u',
-    services: 'E2U+sip',
-    regex: '!^.*$!sip:a@b!',
-    replacement: '.',
-  },
+  { type: 'NAPTR', ...NAPTR, replacement: '.' },
   { type: 'HINFO', cpu: 'PDP-11', os: 'UNIX' },
   { type: 'DS', data: '21707 8 1  6d92dd0d0db0e392fa9d5f08ea15bbd297b8cbe2' },
   { type: 'DS', data: '21707 8 1 6D92DD0D0DB0E392FA9D5F08EA15BBD297B8CBE2' },
@@ -103,19 +89,13 @@ const dns = fc
     return { dnsRecords: dnsRecords.filter(({ type }) => asked.has(type)), dnsTypes: extraTypes };
   });
 
-const http = fc.record(
-  {
-    httpHeaders: fc.dictionary(fc.constantFrom(...HEADER_NAMES), fc.constantFrom(...HEADER_VALUES), {
-      maxKeys: 5,
-      noNullPrototype: true,
-    }),
-    site: fc.record({
-      scheme: fc.constantFrom('http', 'https'),
-      status: fc.constantFrom(200, 200, 404, 503),
-    }),
-  },
-  { requiredKeys: ['httpHeaders'] },
-);
+const [name, value] = [fc.constantFrom(...HEADER_NAMES), fc.constantFrom(...HEADER_VALUES)];
+const httpHeaders = fc.dictionary(name, value, { maxKeys: 5, noNullPrototype: true });
+const site = fc.record({
+  scheme: fc.constantFrom('http', 'https'),
+  status: fc.constantFrom(200, 200, 404, 503),
+});
+const http = fc.record({ httpHeaders, site }, { requiredKeys: ['httpHeaders'] });
 
 const parts = fc.oneof(
   { weight: 3, arbitrary: dns },
@@ -137,13 +117,10 @@ export function observationLine(domains: readonly string[]): fc.Arbitrary<Observ
 }
 
 export function typeLine(domain: string, type: string): fc.Arbitrary<ObservationLine> {
-  const records = RECORDS.filter((record) => record.type === type).map((record) => ({
-    host: 'a.example',
-    class: 'IN',
-    ...record,
-  }));
+  const own = RECORDS.filter((record) => record.type === type);
+  const records = fc.subarray(own.map((record) => ({ host: 'a.example', class: 'IN', ...record })));
   return fc
-    .tuple(observedAt, fc.subarray(records))
+    .tuple(observedAt, records)
     .map(([time, dnsRecords]) => ({ domain, observedAt: time, dnsRecords, dnsTypes: [type] }));
 }
 

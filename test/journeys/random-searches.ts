@@ -205,7 +205,7 @@ interface HeaderMatch {
 /** The histories that the observations up to a time give, by name. */
 export function historiesAt(lines: readonly ObservationLine[], until = '9'): DomainHistory[] {
   const known = lines.filter(({ observedAt }) => observedAt <= until).map((each) => JSON.stringify(each));
-  return byName([...replayLines(known).histories.values()]);
+  return byName([...replayLines(known).values()]);
 }
 
 export function byName(histories: readonly DomainHistory[]): DomainHistory[] {

@@ -3,16 +3,12 @@ import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { expect } from 'vitest';
 import { requireDocumentedAnswers } from '../support/documented-fetch.js';
-import { type CommandResult, type DmsCommand, startDms, startLocalDms } from './dms-command.js';
+import { type CommandResult, startDms, startLocalDms } from './dms-command.js';
 
-export interface LocalServing {
-  /** Without a slash at the end. */
-  readonly url: string;
-  close(): Promise<void>;
-}
+export type LocalServing = Awaited<ReturnType<typeof serveLocally>>;
 
 /** As serve(), in the process of the test: for what is answered, not for how the process behaves. */
-export async function serveLocally(environment: Readonly<Record<string, string>>): Promise<LocalServing> {
+export async function serveLocally(environment: Readonly<Record<string, string>>) {
   const { stdout, result, stop } = startLocalDms(['serve'], { ...environment, PORT: '0' });
   const url = await addressOf(stdout, result);
   const close = async () => {
@@ -22,17 +18,14 @@ export async function serveLocally(environment: Readonly<Record<string, string>>
   return { url, close };
 }
 
-export interface Serving extends DmsCommand {
-  /** Without a slash at the end. */
-  readonly url: string;
-  /** Ends it, and gives what it has said on standard error. */
-  close(): Promise<string>;
-  /** Ends it, unless it has ended, and tells how. */
-  end(): Promise<CommandResult>;
-}
+export type Serving = Awaited<ReturnType<typeof serve>>;
 
-/** Starts `dms serve` on a database. What its REST v1 answers to fetch() must be documented. */
-export async function serve(environment: Readonly<Record<string, string>>): Promise<Serving> {
+/**
+ * Starts `dms serve` on a database. What its REST v1 answers to fetch() must be documented.
+ *
+ * @returns `close` ends it, and gives what it has said on standard error; `end` ends it, unless it has ended, and tells how.
+ */
+export async function serve(environment: Readonly<Record<string, string>>) {
   const { child, result } = startDms(['serve'], { ...environment, PORT: '0' });
   const url = await addressOf(child.stdout, result);
   const end = () => {
@@ -62,7 +55,7 @@ export async function untilServing(
   return { said, url, metricsUrl: /^Metrics: +(\S+)\/metrics$/m.exec(said)?.[1] ?? '' };
 }
 
-/** The address of `dms serve`, whose answers must be documented until it ends. */
+/** The address of `dms serve`, without a slash at the end, whose answers must be documented until it ends. */
 async function addressOf(stdout: Readable | null, result: Promise<CommandResult>): Promise<string> {
   const { url } = await untilServing(stdout, result);
   const endRequirement = requireDocumentedAnswers(url);

@@ -83,7 +83,7 @@ test('workers share the domains: each is observed once, whichever worker is kill
   const isDone = () => countOf('observed_at IS NOT NULL AND lease IS NULL AND failures = 0');
   await expect.poll(isDone, { timeout: 90_000, interval: 250 }).toBe(domains.length);
 
-  const again = [...looks.values()].filter((times) => times.length > 1);
+  const again = [...looks.values()].filter(({ length }) => length > 1);
   // Only what the killed ones had leased is observed twice, and only after its lease has ended.
   expect(again.length).toBeLessThanOrEqual(kills * CONCURRENCY);
   // A look ends at half of its lease: the site was looked at before that, and then not before the lease's end.

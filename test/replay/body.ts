@@ -1,6 +1,6 @@
 /** The body of Get domain (specification, 2), byte for byte. */
 
-import type { Change, DomainHistory, Entry, HeaderItem } from './domain-history.js';
+import type { DomainHistory, Entry, HeaderItem } from './domain-history.js';
 import { ownFields } from './observation.js';
 
 export function body(history: DomainHistory): string {
@@ -9,9 +9,7 @@ export function body(history: DomainHistory): string {
     created: history.created,
     lastUpdate: history.lastUpdate,
     dnsRecords: [...history.entries].sort(compareEntries),
-    httpHeaders: [...history.headers]
-      .sort(([one], [other]) => compareValues(one, other))
-      .map(([name, items]) => headerEntry(name, items)),
+    httpHeaders: [...history.headers].sort(([one], [other]) => compareValues(one, other)).map(headerEntry),
   });
 }
 
@@ -21,12 +19,8 @@ export function diffBody(
   question: { readonly domain: string; readonly from: string; readonly to: string },
 ): string {
   const entries = [...(after?.entries ?? [])].sort(compareEntries);
-  const keysOf = (history: DomainHistory | undefined) =>
-    new Set(
-      (history?.entries ?? [])
-        .filter(({ removed }) => removed === null)
-        .map(({ data }) => JSON.stringify(data)),
-    );
+  const keysOf = ({ entries: all = [] }: Partial<DomainHistory> = {}) =>
+    new Set(all.flatMap(({ data, removed }) => (removed === null ? [JSON.stringify(data)] : [])));
   const [old, now] = [keysOf(before), keysOf(after)];
   const headers = new Set([...(before?.present.keys() ?? []), ...(after?.present.keys() ?? [])]);
   return JSON.stringify({
@@ -35,13 +29,10 @@ export function diffBody(
       ({ data, removed }) => removed === null && !old.has(JSON.stringify(data)),
     ),
     // Of several stays the one that was not over at the earlier time, and had begun.
-    dnsRecordsRemoved: entries.filter(
-      ({ data, firstSeen, removed }) =>
-        firstSeen <= question.from &&
-        removed !== null &&
-        removed > question.from &&
-        !now.has(JSON.stringify(data)),
-    ),
+    dnsRecordsRemoved: entries.filter(({ data, firstSeen, removed }) => {
+      const wasPresent = firstSeen <= question.from && removed !== null && removed > question.from;
+      return wasPresent && !now.has(JSON.stringify(data));
+    }),
     httpHeaders: [...headers].sort(compareValues).flatMap((name) => {
       const values = { old: before?.present.get(name) ?? null, new: after?.present.get(name) ?? null };
       if (values.old === values.new) return [];
@@ -53,13 +44,8 @@ export function diffBody(
 
 /** In their order among changes of one time. */
 export const CHANGE_KINDS = [
-  'DNS_RECORD_ADDED',
-  'DNS_RECORD_REMOVED',
-  'HEADER_CREATED',
-  'HEADER_UPDATED',
-  'HEADER_GONE',
-  'HEADER_RETURNED',
-  'SITE_STATUS_CHANGED',
+  ...['DNS_RECORD_ADDED', 'DNS_RECORD_REMOVED', 'HEADER_CREATED', 'HEADER_UPDATED', 'HEADER_GONE'],
+  ...['HEADER_RETURNED', 'SITE_STATUS_CHANGED'],
 ];
 
 /** The items of Domain changes, the oldest first. */
@@ -72,19 +58,17 @@ export function changeItems({ changes }: DomainHistory): { kind: string; date: s
         (one.entry && other.entry ? compareEntries(one.entry, other.entry) : 0) ||
         compareValues(one.name, other.name),
     )
-    .map(({ kind, date, source, routine, entry, name, old, new: value, lastSeen }) => ({
-      ...{ kind, date, source, routine },
-      ...whatChanged(kind, entry, { name, old, new: value }),
-      ...(lastSeen === undefined ? {} : { lastSeen }),
-    }));
+    .map(({ kind, date, source, routine, entry, name, old, new: value, lastSeen }) => {
+      const isStatus = kind === 'SITE_STATUS_CHANGED';
+      const values = isStatus
+        ? { oldStatus: Number(old), newStatus: Number(value) }
+        : { name, old, new: value };
+      const what = entry === undefined ? values : { data: entry.data };
+      return { kind, date, source, routine, ...what, ...(lastSeen !== undefined && { lastSeen }) };
+    });
 }
 
-function whatChanged(kind: string, entry: Entry | undefined, values: Pick<Change, 'name' | 'old' | 'new'>) {
-  if (kind === 'SITE_STATUS_CHANGED') return { oldStatus: Number(values.old), newStatus: Number(values.new) };
-  return entry === undefined ? values : { data: entry.data };
-}
-
-function headerEntry(name: string, items: readonly HeaderItem[]) {
+function headerEntry([name, items]: readonly [string, readonly HeaderItem[]]) {
   const history = items.map(({ date, value }, index) => ({
     event: index === 0 ? 'created' : 'updated',
     date,

@@ -53,42 +53,29 @@ export class DomainHistory {
   }
 }
 
-interface Outcome {
-  readonly outcome: 'recorded' | 'repeated' | 'stale';
-  /** A record or a header's value came, went, or became another. */
-  readonly changed: boolean;
-}
-
 /** The part of HTTP headers; no DNS type has a name in lower case. */
 export const HTTP = 'http';
 
 /** The part of all DNS types that nobody asked for by name. */
 const EVERY_TYPE = 'every type';
 
-/**
- * Records an observation of the history's domain: it acts on the parts whose latest observation is
- * older, and on no other.
- */
-export function record(history: DomainHistory, observation: Observation): Outcome {
-  const parts = observedParts(history, observation);
-  const acted = parts.filter((part) => (latestOf(history, part) ?? '') < observation.time);
-  if (acted.length === 0) {
-    const isStale = parts.some((part) => (latestOf(history, part) ?? '') > observation.time);
-    return { outcome: isStale ? 'stale' : 'repeated', changed: false };
-  }
+/** Records an observation of the history's domain: it acts on the parts whose latest observation is older, and on no other. */
+export function record(history: DomainHistory, observation: Observation): void {
+  const { time, status } = observation;
+  const acted = observedParts(history, observation).filter((part) => (latestOf(history, part) ?? '') < time);
+  if (acted.length === 0) return;
   const first = new Set(acted.filter((part) => latestOf(history, part) === undefined));
   const told = history.changes.length;
-  const changes = acted.map((part) =>
-    part === HTTP ? actOnHeaders(history, observation) : actOnType(history, part, observation),
-  );
+  for (const part of acted) {
+    if (part === HTTP) actOnHeaders(history, observation);
+    else actOnType(history, part, observation);
+  }
   const isFirst = ({ kind, entry }: Change) =>
     kind !== 'SITE_STATUS_CHANGED' && first.has(entry === undefined ? HTTP : String(entry.data['type']));
-  judge(history, history.changes.slice(told), isFirst, observation.status);
-  const { time } = observation;
+  judge(history, history.changes.slice(told), isFirst, status);
   for (const part of acted) history.latest.set(part, time);
   if (history.created === undefined || time < history.created) history.created = time;
   if (history.lastUpdate === undefined || time > history.lastUpdate) history.lastUpdate = time;
-  return { outcome: 'recorded', changed: changes.includes(true) };
 }
 
 /**
@@ -111,17 +98,11 @@ export function latestOf(history: DomainHistory, part: string): string | undefin
   return (own ?? '') > (common ?? '') ? own : common;
 }
 
-function actOnType(
-  history: DomainHistory,
-  type: string,
-  { time, source, records: all = [] }: Observation,
-): boolean {
-  const observed = new Map(
-    all.filter((data) => data['type'] === type).map((data) => [JSON.stringify(data), data]),
-  );
+function actOnType(history: DomainHistory, type: string, { time, source, records = [] }: Observation): void {
+  const own = records.filter((data) => data['type'] === type);
+  const observed = new Map(own.map((data) => [JSON.stringify(data), data]));
   const lastSeen = latestOf(history, type) ?? time;
   const base = { date: time, source, routine: null };
-  const before = history.changes.length;
   for (const entry of history.entries) {
     if (entry.data['type'] !== type || entry.removed !== null) continue;
     // What is left of the observed ones has come.
@@ -134,13 +115,11 @@ function actOnType(
     history.entries.push(entry);
     history.changes.push({ ...base, kind: 'DNS_RECORD_ADDED', entry });
   }
-  return history.changes.length > before;
 }
 
 /** A header that is missing changes nothing, and neither does its return with the value it had. */
-function actOnHeaders(history: DomainHistory, observation: Observation): boolean {
+function actOnHeaders(history: DomainHistory, observation: Observation): void {
   const { time, source, headers = new Map<string, string>(), status } = observation;
-  let changed = false;
   const { present } = history;
   const base = { date: time, source, routine: null };
   for (const [name, old] of present) {
@@ -160,7 +139,6 @@ function actOnHeaders(history: DomainHistory, observation: Observation): boolean
     }
     history.changes.push({ ...base, ...valueChange(history, name, old, time), name, old, new: value });
     history.headers.set(name, [...items, { date: time, value }]);
-    changed = true;
   }
   history.present = headers;
   const { status: old } = history;
@@ -168,7 +146,6 @@ function actOnHeaders(history: DomainHistory, observation: Observation): boolean
     history.changes.push({ ...base, kind: 'SITE_STATUS_CHANGED', old: String(old), new: String(status) });
   }
   history.status = status ?? old;
-  return changed;
 }
 
 function valueChange(history: DomainHistory, name: string, old: string | null, time: string) {

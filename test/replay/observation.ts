@@ -7,7 +7,6 @@ export type RecordData = Record<string, string | number | string[]>;
 
 export interface Observation {
   readonly domain: string;
-  /** See `timestamp` in canonical.ts. */
   readonly time: string;
   /** Undefined: DNS was not observed. */
   readonly records: RecordData[] | undefined;
@@ -24,18 +23,18 @@ export interface Observation {
 /** The own fields of each type (specification, 2.3; the others as PHP's dns_get_record names them). */
 const OWN_FIELDS = new Map(
   Object.entries({
-    A: ['ip'],
-    AAAA: ['ipv6'],
-    NS: ['target'],
-    SOA: ['mname', 'rname', 'serial', 'refresh', 'retry', 'expire', 'minimum-ttl'],
-    TXT: ['txt', 'entries'],
-    CNAME: ['target'],
-    PTR: ['target'],
-    MX: ['pri', 'target'],
-    SRV: ['pri', 'weight', 'port', 'target'],
-    CAA: ['flags', 'tag', 'value'],
-    NAPTR: ['order', 'pref', 'flags', 'services', 'regex', 'replacement'],
-    HINFO: ['cpu', 'os'],
+    A: 'ip',
+    AAAA: 'ipv6',
+    NS: 'target',
+    CNAME: 'target',
+    PTR: 'target',
+    MX: 'pri target',
+    TXT: 'txt entries',
+    CAA: 'flags tag value',
+    HINFO: 'cpu os',
+    SRV: 'pri weight port target',
+    SOA: 'mname rname serial refresh retry expire minimum-ttl',
+    NAPTR: 'order pref flags services regex replacement',
   }),
 );
 
@@ -61,7 +60,7 @@ export function readObservation(line: string): Observation {
 }
 
 export function ownFields(type: unknown): string[] {
-  return OWN_FIELDS.get(String(type)) ?? ['data'];
+  return (OWN_FIELDS.get(String(type)) ?? 'data').split(' ');
 }
 
 /** Its keys are in the order of the answer. */

@@ -53,7 +53,6 @@ export function prepareCommands({ emptied = false, served, settings = () => ({})
     get database(): TestDatabase {
       return database;
     },
-    /** A path in the folder of the tests. */
     pathOf: (name: string): string => join(folder, name),
     dms,
     /** The output of a command that succeeds and says nothing beside it. */
@@ -78,7 +77,6 @@ export function prepareCommands({ emptied = false, served, settings = () => ({})
       for await (const history of readHistories(database.pool)) histories.push(history);
       return histories;
     },
-    /** The body that REST answers. */
     async rest(path: string) {
       const response = await fetch(`${service?.url}/api/v1${path}`);
       return JSON.parse(await response.text());

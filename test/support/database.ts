@@ -85,14 +85,8 @@ const idle: LentDatabase[] = [];
 async function createLent(): Promise<LentDatabase> {
   const home = await createTestHome(inject('testRun'));
   const keeper = await openDatabase({ ...home.options, poolSize: 1 });
-  await prepare(keeper);
+  await migrate(keeper.pool);
   return { home, keeper, schema: await schemaOf(keeper) };
-}
-
-async function prepare({ pool }: Database): Promise<void> {
-  await migrate(pool);
-  if (TEST_SERVER !== undefined && TEST_PARTITIONS !== undefined)
-    await partitionTables(pool, TEST_PARTITIONS);
 }
 
 async function takeBack(lent: LentDatabase): Promise<void> {
@@ -100,12 +94,8 @@ async function takeBack(lent: LentDatabase): Promise<void> {
   // A file may have locked it, broken it, or killed its process for good.
   const limit = pause(LONGEST_RESET, false, { ref: false });
   const reset = Promise.race([isReset(keeper, schema), limit]).catch(() => false);
-  if (await reset) {
-    idle.push(lent);
-    return;
-  }
-  await keeper.close();
-  await home.remove();
+  if (await reset) idle.push(lent);
+  else await keeper.close().then(home.remove);
 }
 
 async function isReset(keeper: Database, schema: string): Promise<boolean> {
@@ -180,9 +170,9 @@ async function serverHome(server: string, run: string): Promise<TestHome> {
   url.pathname = `/${name}`;
   const dataDirectory = await newDataDirectory();
   if (TEST_PARTITIONS !== undefined) {
-    const database = await openDatabase({ databaseUrl: url.href, dataDirectory });
-    await prepare(database);
-    await database.close();
+    const { pool, close } = await openMigrated(url.href);
+    await partitionTables(pool, TEST_PARTITIONS);
+    await close();
   }
   return {
     options: { databaseUrl: url.href, dataDirectory },

@@ -43,7 +43,6 @@ function ask(name: string, type: string): Asked {
   return { name, type, number, owner: nameOctets(name), section };
 }
 
-/** What a reply proves. */
 export function answerTo(name: string, type: string, reply: Reply): DnsAnswer {
   const asked = ask(name, type);
   const question = createQuestion(name, type);
@@ -78,11 +77,8 @@ interface Recorded extends RecordedObservations {
 /** The history after an observation; `changes` has those of this one. */
 export function record(known: Recorded | null, observation: Observation | null): Recorded {
   const holdings = known === null ? holdNothing() : structuredClone(known.holdings);
-  const recorded = recordObservations(
-    known?.state ?? null,
-    holdings,
-    observation === null ? [] : [observation],
-  );
+  const observations = observation === null ? [] : [observation];
+  const recorded = recordObservations(known?.state ?? null, holdings, observations);
   return { ...recorded, holdings };
 }
 
@@ -102,18 +98,14 @@ export async function look(
 
 export const toText = ({ host, type, rdata }: DnsRecord) => `${host} ${type} ${rdata}`;
 
-export function addedIn({ changes }: Recorded): string[] {
-  return changes.flatMap(({ added }) => added.map((stay) => toText(stay.record))).sort();
-}
+const textsOf = (stays: readonly { readonly record: DnsRecord }[]) =>
+  stays.map(({ record: own }) => toText(own)).sort();
 
-export function removedIn({ changes }: Recorded): string[] {
-  return changes.flatMap(({ removed }) => removed.map((stay) => toText(stay.record))).sort();
-}
+export const addedIn = ({ changes }: Recorded) => textsOf(changes.flatMap(({ added }) => added));
+export const removedIn = ({ changes }: Recorded) => textsOf(changes.flatMap(({ removed }) => removed));
 
-/** The records that are present. */
 export function presentIn(progress: Recorded): string[] {
-  const records = progress.holdings.records.values();
-  return [...records].flatMap((stays) => Array.from(stays.values(), ({ record }) => toText(record))).sort();
+  return textsOf([...progress.holdings.records.values()].flatMap((stays) => [...stays.values()]));
 }
 
 /** Rdata of each queried type; none of it is in the zone of the tests. */
@@ -138,7 +130,6 @@ export function wanted({ type, number }: Asked, owner = QUESTION, dnsClass = 1):
   return rr(owner, number, RDATA.get(type) ?? Buffer.of(), dnsClass);
 }
 
-/** A record of another type than the queried one. */
 export function otherType({ type }: Asked): Buffer {
   return type === 'A' ? rr(QUESTION, 16, hex`02 6869`) : rr(QUESTION, 1, hex`cb007107`);
 }
@@ -165,7 +156,7 @@ export function reply(flags: string, ...sections: readonly (readonly Part[])[]):
     hex`${Buffer.from(flags, 'hex')} ${counts} ${asked.section} ${octetsOf(asked, sections.flat())}`;
 }
 
-/** A reply whose counts, after the flags, are as they are given, whatever follows the question. */
+/** A reply whose flags and counts are as they are given, whatever follows the question. */
 export function counted(header: string, ...parts: readonly Part[]): Reply {
   const octets = Buffer.from(header.replaceAll(' ', ''), 'hex');
   return (asked) => hex`${octets} ${asked.section} ${octetsOf(asked, parts)}`;

@@ -93,7 +93,6 @@ const anyData = fc.constantFrom(
   ...[...RDATA].flatMap(([type, all]) => all.map((rdata) => ({ type, rdata }))),
 );
 
-/** Any record that a reply might have. */
 const anyRecord: Arbitrary<Record> = fc.oneof(
   owners.map(soa),
   owners.map((owner) => record(owner, 2, nameOctets('ns1.example.test'))),
@@ -108,7 +107,6 @@ const anyRecord: Arbitrary<Record> = fc.oneof(
   fc.tuple(owners, anyData).map(([owner, { type, rdata }]) => record(owner, type, rdata)),
 );
 
-/** What one record becomes. */
 const recordChange: Arbitrary<(one: Record) => Record> = fc
   .oneof(
     fc.record({ owner: names }),

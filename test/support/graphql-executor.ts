@@ -14,7 +14,6 @@ export function withToken(digest = 'digest'): Viewer {
   return { kind: 'token', rateLimitKey: digest, scopes: new Set() };
 }
 
-/** A caller that waits for what it asks for. */
 export function callerOf(viewer: Viewer = anonymous()): Caller {
   return { viewer, signal: NEVER_GONE };
 }

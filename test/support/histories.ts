@@ -52,7 +52,6 @@ export function extended(
   return { version: 2n, recordedAt: 0n, ...extension };
 }
 
-/** The observations of which an export tells. */
 export function exported(history: StoredHistory): Observation[] {
   return Array.from(exportDms(history), (line) => parseDmsLine(line, NOW));
 }

@@ -1,4 +1,4 @@
-import { CompactSign, exportJWK, exportSPKI, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
+import { CompactSign, exportJWK, exportSPKI, generateKeyPair, type JWTPayload } from 'jose';
 import { startHttpServer } from './web-server.js';
 
 export const ISSUER = 'https://id.example.com/';
@@ -28,11 +28,9 @@ export async function startIdentityProvider() {
     if (pair === undefined) throw new Error(`no key ${kid}`);
     return pair;
   };
+  const publicKey = async (kid: string) => ({ ...(await exportJWK(pairOf(kid).publicKey)), kid, use: 'sig' });
   /** The keys that are served (RFC 7517, section 4). */
-  const publicKeys = () =>
-    Promise.all(
-      [...served].map(async (kid) => ({ ...(await exportJWK(pairOf(kid).publicKey)), kid, use: 'sig' })),
-    );
+  const publicKeys = () => Promise.all([...served].map(publicKey));
   const serve = async () => {
     const keys = await publicKeys();
     web.serve({ fields: [['content-type', 'application/jwk-set+json']], body: JSON.stringify({ keys }) });
@@ -59,13 +57,8 @@ export async function startIdentityProvider() {
     async sign({ claims = {}, payload, header = {}, key = 'first' }: TestJwt = {}) {
       const { privateKey, algorithm } = pairOf(key);
       const fields = { alg: algorithm, kid: key, typ: 'at+jwt', ...header };
-      if (payload !== undefined) {
-        const octets = new TextEncoder().encode(payload);
-        return new CompactSign(octets).setProtectedHeader(fields).sign(privateKey);
-      }
-      return new SignJWT(goodClaims(claims))
-        .setProtectedHeader(fields)
-        .sign(privateKey, { crit: { x: true } });
+      const octets = new TextEncoder().encode(payload ?? JSON.stringify(goodClaims(claims)));
+      return new CompactSign(octets).setProtectedHeader(fields).sign(privateKey, { crit: { x: true } });
     },
   };
 }

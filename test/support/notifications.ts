@@ -31,7 +31,6 @@ export const state = {
   beforePage: async () => {},
 };
 
-/** Called by a file of tests. */
 export function prepareSenders(): void {
   beforeAll(async () => {
     database = await openTestDatabase();

@@ -47,7 +47,6 @@ export function timeText(at: number): string {
   return new Date(Date.UTC(2024, 0, 1) + at * 1000).toISOString();
 }
 
-/** The instant that is written as `at` in the parts of an observation. */
 export function instant(at: number): bigint {
   return parseInstant(timeText(at));
 }

@@ -31,7 +31,6 @@ export async function startPgbouncer(server: string, connectQuery?: string) {
     await pause(20);
   }
   return {
-    /** Of the database, through it. */
     url: url.href,
     async close() {
       await endChild(child, 'SIGKILL');

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { startApplication } from '../../src/application.js';
 import { createToken } from '../../src/auth/tokens.js';
-import { SCOPES, type Scope } from '../../src/auth/viewer.js';
+import { SCOPES } from '../../src/auth/viewer.js';
 import { readSettings } from '../../src/config/env.js';
 import type { Settings } from '../../src/config/settings.js';
 import type { Database } from '../../src/database/client.js';
@@ -21,12 +21,8 @@ export interface TestServiceOptions extends Partial<Settings> {
   readonly timeLimits?: TimeLimits;
 }
 
-/** What a token for a test is to be; by default it has a name of its own, all scopes, and no end. */
-interface TestToken {
-  readonly name?: string;
-  readonly scopes?: readonly Scope[];
-  readonly expiresAt?: bigint | null;
-}
+/** By default a token has a name of its own, all scopes, and no end. */
+type TestToken = Partial<Parameters<typeof createToken>[1]>;
 
 export type TestService = Awaited<ReturnType<typeof startTestService>>;
 

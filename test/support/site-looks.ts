@@ -22,17 +22,15 @@ export function observationOf({ kind, at }: Look): Observation {
   const response = { status: 200, address: '192.0.2.7' };
   switch (kind) {
     case 'https':
-      return { ...seen, httpHeaders: headers('https'), response: { scheme: kind, ...response } };
-    case 'http':
-      return {
-        ...observationOf({ kind: 'neither', at }),
-        httpHeaders: headers(kind),
-        response: { scheme: kind, ...response },
-      };
+      return { ...seen, httpHeaders: headers(kind), response: { scheme: kind, ...response } };
+    case 'http': {
+      const answer = { httpHeaders: headers(kind), response: { scheme: kind, ...response } };
+      return { ...seen, httpsDeclined: true, ...answer };
+    }
     case 'neither':
       return { ...seen, httpsDeclined: true };
     case 'imported':
-      return { ...seen, httpHeaders: headers('imported') };
+      return { ...seen, httpHeaders: headers(kind) };
     default:
       return seen;
   }

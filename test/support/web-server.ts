@@ -45,14 +45,10 @@ export interface Place {
 export type LoopbackServer = Awaited<ReturnType<typeof listen>>;
 
 /** A real web server that answers every request with one response, which can be replaced at any time. */
-export interface WebServer extends LoopbackServer {
-  readonly requests: readonly SeenRequest[];
-  /** Replaces the response, from the next request on; a function gives one for each request. */
-  serve(response: ServedResponse | ((request: SeenRequest) => ServedResponse)): void;
-}
+export type WebServer = Awaited<ReturnType<typeof startWebServer>>;
 
 /** Starts a web server over plain TCP. Its first response is an empty 200 without fields. */
-export function startHttpServer(place: Place = {}): Promise<WebServer> {
+export function startHttpServer(place: Place = {}) {
   return startWebServer(createHttpServer(), place);
 }
 
@@ -61,7 +57,7 @@ export function startHttpServer(place: Place = {}): Promise<WebServer> {
  *
  * @param tls Replaces the certificate, versions, ciphers.
  */
-export async function startHttpsServer(place: Place = {}, tls: TlsOptions = {}): Promise<WebServer> {
+export function startHttpsServer(place: Place = {}, tls: TlsOptions = {}) {
   return startWebServer(createHttpsServer({ key: TEST_KEY, cert: TEST_CERTIFICATE, ...tls }), place);
 }
 
@@ -90,7 +86,7 @@ export async function startRawServer(
   return listen(createTcpServer(onConnection), place);
 }
 
-async function startWebServer(server: HttpServer, place: Place): Promise<WebServer> {
+async function startWebServer(server: HttpServer, place: Place) {
   const requests: SeenRequest[] = [];
   let answer: (request: SeenRequest) => ServedResponse = () => ({});
   server.on('request', (message: IncomingMessage) => {
@@ -101,13 +97,13 @@ async function startWebServer(server: HttpServer, place: Place): Promise<WebServ
   // What a client that goes away at once leaves behind.
   server.on('clientError', (_error, socket) => socket.destroy());
   server.on('tlsClientError', () => undefined);
-  const own: Pick<WebServer, 'requests' | 'serve'> = {
+  return Object.assign(await listen(server, place), {
     requests,
-    serve(response) {
+    /** Replaces the response, from the next request on; a function gives one for each request. */
+    serve(response: ServedResponse | typeof answer) {
       answer = typeof response === 'function' ? response : () => response;
     },
-  };
-  return Object.assign(await listen(server, place), own);
+  });
 }
 
 async function listen(server: Server, { address = '127.0.0.1', port = 0 }: Place) {
