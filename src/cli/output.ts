@@ -2,6 +2,7 @@ import type { Writable } from 'node:stream';
 import { OperationError } from '../model/errors.js';
 import { unwritable } from '../model/file-failure.js';
 import { formatInstant, type Instant } from '../model/instant.js';
+import type { CommandContext } from './command-context.js';
 import { shortTime } from './history-text.js';
 
 /**
@@ -54,7 +55,7 @@ interface Listing<Item> {
 
 /** Writes items, page by page, as a table or with --json an object a line. @returns how many there are. */
 export async function writeList<Item extends object>(
-  { stdout, notes }: { readonly stdout: Writable; readonly notes: ProgressStream },
+  { stdout, note }: CommandContext,
   pages: AsyncIterable<readonly Item[]> | Iterable<readonly Item[]>,
   asJson: boolean,
   { title = '', headings, row, json = (item) => item, none }: Listing<Item>,
@@ -68,7 +69,7 @@ export async function writeList<Item extends object>(
     await writeText(stdout, asJson ? items.map((item) => jsonLine(json(item))).join('') : asTable());
     count += items.length;
   }
-  if (count === 0 && none !== undefined) notes.write(`${none}\n`);
+  if (count === 0 && none !== undefined) note(`${none}\n`);
   return count;
 }
 
@@ -89,11 +90,6 @@ export function counted(count: number, one: string, several = `${one}s`): string
   return `${numberText(count)} ${count === 1 ? one : several}`;
 }
 
-export interface ProgressStream {
-  readonly isTTY?: boolean;
-  write(text: string): unknown;
-}
-
 export interface ProgressState {
   readonly items: number;
   readonly noun: string;
@@ -108,11 +104,11 @@ const NEW_LINE = '\r\x1b[2K';
 
 /** Shows how much of some work is done, and at which rate: a line that is written anew, or more and more lines. */
 export async function withProgress<Result>(
-  stream: ProgressStream,
+  { stderr, note }: CommandContext,
   state: () => ProgressState,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const terminal = stream.isTTY === true;
+  const terminal = stderr.isTTY === true;
   let [done, since] = [0, performance.now()];
   const show = () => {
     const { items, noun, share } = state();
@@ -121,7 +117,7 @@ export async function withProgress<Result>(
     [done, since] = [items, time];
     const percent = share === undefined ? '' : `${Math.floor(share * 100)} %  `;
     const line = `${percent}${numberText(items)} ${noun}, ${numberText(rate)}/s`;
-    stream.write(terminal ? `${NEW_LINE}${line}` : `${line}\n`);
+    note(terminal ? `${NEW_LINE}${line}` : `${line}\n`);
   };
   const timer = setInterval(show, terminal ? TERMINAL_MILLISECONDS : PLAIN_MILLISECONDS);
   timer.unref();
@@ -129,6 +125,6 @@ export async function withProgress<Result>(
     return await work();
   } finally {
     clearInterval(timer);
-    if (terminal) stream.write(NEW_LINE);
+    if (terminal) note(NEW_LINE);
   }
 }
