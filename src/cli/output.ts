@@ -2,7 +2,6 @@ import type { Writable } from 'node:stream';
 import { OperationError } from '../model/errors.js';
 import { unwritable } from '../model/file-failure.js';
 import { formatInstant, type Instant } from '../model/instant.js';
-import type { CommandContext } from './command-context.js';
 import { shortTime } from './history-text.js';
 
 /**
@@ -25,6 +24,13 @@ export function jsonLine(value: object): string {
 }
 
 export const REJECTED_LINES_SHOWN = 10;
+
+/** What is used of a CommandContext. */
+interface Streams {
+  readonly stdout: Writable;
+  readonly stderr: { readonly isTTY?: boolean };
+  note(text: string): void;
+}
 
 type Row = readonly string[];
 
@@ -55,7 +61,7 @@ interface Listing<Item> {
 
 /** Writes items, page by page, as a table or with --json an object a line. @returns how many there are. */
 export async function writeList<Item extends object>(
-  { stdout, note }: CommandContext,
+  { stdout, note }: Streams,
   pages: AsyncIterable<readonly Item[]> | Iterable<readonly Item[]>,
   asJson: boolean,
   { title = '', headings, row, json = (item) => item, none }: Listing<Item>,
@@ -104,7 +110,7 @@ const NEW_LINE = '\r\x1b[2K';
 
 /** Shows how much of some work is done, and at which rate: a line that is written anew, or more and more lines. */
 export async function withProgress<Result>(
-  { stderr, note }: CommandContext,
+  { stderr, note }: Streams,
   state: () => ProgressState,
   work: () => Promise<Result>,
 ): Promise<Result> {
