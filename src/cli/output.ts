@@ -105,8 +105,7 @@ export interface ProgressState {
 
 const TERMINAL_MILLISECONDS = 500;
 const PLAIN_MILLISECONDS = 10_000;
-/** Erases the line of a terminal. */
-const NEW_LINE = '\r\x1b[2K';
+const ERASE_LINE = '\r\x1b[2K';
 
 /** Shows how much of some work is done, and at which rate: a line that is written anew, or more and more lines. */
 export async function withProgress<Result>(
@@ -123,7 +122,7 @@ export async function withProgress<Result>(
     [done, since] = [items, time];
     const percent = share === undefined ? '' : `${Math.floor(share * 100)} %  `;
     const line = `${percent}${numberText(items)} ${noun}, ${numberText(rate)}/s`;
-    note(terminal ? `${NEW_LINE}${line}` : `${line}\n`);
+    note(terminal ? `${ERASE_LINE}${line}` : `${line}\n`);
   };
   const timer = setInterval(show, terminal ? TERMINAL_MILLISECONDS : PLAIN_MILLISECONDS);
   timer.unref();
@@ -131,6 +130,6 @@ export async function withProgress<Result>(
     return await work();
   } finally {
     clearInterval(timer);
-    if (terminal) note(NEW_LINE);
+    if (terminal) note(ERASE_LINE);
   }
 }
