@@ -2,7 +2,7 @@ import type { StopSignal } from './cli/command-context.js';
 import { runCommand } from './cli/main.js';
 import { loadEnvironmentFile, readSettings } from './config/env.js';
 
-// Who writes results waits for them, and tells; where standard error is lost, nobody could.
+// Whoever writes results waits, and reports the error; that of standard error cannot be reported.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 
 // Node.js 20 has no `navigator`. Without it, pg loads all of fetch() to find out that this is not Cloudflare.

@@ -3,13 +3,13 @@ import type { Settings } from '../config/settings.js';
 import type { Database } from '../database/client.js';
 import type { Connections } from '../database/pool.js';
 import type { Instant } from '../model/instant.js';
-import { type ProgressStream, writeText } from './output.js';
+import { writeText } from './output.js';
 
 export interface Process {
   readonly stdin: Readable & { readonly isTTY?: boolean };
   /** For results. `hasColors` is false where `NO_COLOR` is set. */
   readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number; hasColors?(): boolean };
-  readonly stderr: Writable & ProgressStream;
+  readonly stderr: Writable & { readonly isTTY?: boolean };
   /** @throws UsageError for a bad one. */
   settings(): Settings;
   /** The code that the process ends with if the command does not fail; 0 if it is never called. */
@@ -24,7 +24,7 @@ const STOPPED: Readonly<Record<StopSignal, number>> = { SIGINT: 130, SIGTERM: 14
 
 export interface CommandContext extends Process {
   /** Progress and advice, on standard error; nothing with `--quiet`. */
-  readonly notes: ProgressStream;
+  note(text: string): void;
   /** On standard error, also with `--quiet`. */
   warn(sentence: string): void;
   /** On standard output, with writeText(); nothing with `--quiet`. */
@@ -49,10 +49,7 @@ export function now(): Instant {
 export function createCommandContext(parent: Process, isQuiet: () => boolean): CommandContext {
   return {
     ...parent,
-    notes: {
-      isTTY: parent.stderr.isTTY === true,
-      write: (text) => isQuiet() || parent.stderr.write(text),
-    },
+    note: (text) => isQuiet() || parent.stderr.write(text),
     warn: (sentence) => parent.stderr.write(`dms: ${sentence}\n`),
     sumUp: async (text) => {
       if (!isQuiet()) await writeText(parent.stdout, text);

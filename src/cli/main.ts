@@ -24,7 +24,6 @@ export async function runCommand(args: readonly string[], parent: Process): Prom
   try {
     await parsing.catch((error) => {
       if (!(error instanceof CommanderError)) throw error;
-      // Commander has written the error.
       if (error.exitCode !== 0) parent.setExitCode(WRONG_USE);
     });
     await writeText(parent.stdout, helpOrVersion);

@@ -25,6 +25,13 @@ export function jsonLine(value: object): string {
 
 export const REJECTED_LINES_SHOWN = 10;
 
+/** What is used of a CommandContext. */
+interface Streams {
+  readonly stdout: Writable;
+  readonly stderr: { readonly isTTY?: boolean };
+  note(text: string): void;
+}
+
 type Row = readonly string[];
 
 /** Of a column: a longer cell moves what is beside it. */
@@ -54,7 +61,7 @@ interface Listing<Item> {
 
 /** Writes items, page by page, as a table or with --json an object a line. @returns how many there are. */
 export async function writeList<Item extends object>(
-  { stdout, notes }: { readonly stdout: Writable; readonly notes: ProgressStream },
+  { stdout, note }: Streams,
   pages: AsyncIterable<readonly Item[]> | Iterable<readonly Item[]>,
   asJson: boolean,
   { title = '', headings, row, json = (item) => item, none }: Listing<Item>,
@@ -68,7 +75,7 @@ export async function writeList<Item extends object>(
     await writeText(stdout, asJson ? items.map((item) => jsonLine(json(item))).join('') : asTable());
     count += items.length;
   }
-  if (count === 0 && none !== undefined) notes.write(`${none}\n`);
+  if (count === 0 && none !== undefined) note(`${none}\n`);
   return count;
 }
 
@@ -89,11 +96,6 @@ export function counted(count: number, one: string, several = `${one}s`): string
   return `${numberText(count)} ${count === 1 ? one : several}`;
 }
 
-export interface ProgressStream {
-  readonly isTTY?: boolean;
-  write(text: string): unknown;
-}
-
 export interface ProgressState {
   readonly items: number;
   readonly noun: string;
@@ -103,16 +105,15 @@ export interface ProgressState {
 
 const TERMINAL_MILLISECONDS = 500;
 const PLAIN_MILLISECONDS = 10_000;
-/** Erases the line of a terminal. */
-const NEW_LINE = '\r\x1b[2K';
+const ERASE_LINE = '\r\x1b[2K';
 
 /** Shows how much of some work is done, and at which rate: a line that is written anew, or more and more lines. */
 export async function withProgress<Result>(
-  stream: ProgressStream,
+  { stderr, note }: Streams,
   state: () => ProgressState,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const terminal = stream.isTTY === true;
+  const terminal = stderr.isTTY === true;
   let [done, since] = [0, performance.now()];
   const show = () => {
     const { items, noun, share } = state();
@@ -121,7 +122,7 @@ export async function withProgress<Result>(
     [done, since] = [items, time];
     const percent = share === undefined ? '' : `${Math.floor(share * 100)} %  `;
     const line = `${percent}${numberText(items)} ${noun}, ${numberText(rate)}/s`;
-    stream.write(terminal ? `${NEW_LINE}${line}` : `${line}\n`);
+    note(terminal ? `${ERASE_LINE}${line}` : `${line}\n`);
   };
   const timer = setInterval(show, terminal ? TERMINAL_MILLISECONDS : PLAIN_MILLISECONDS);
   timer.unref();
@@ -129,6 +130,6 @@ export async function withProgress<Result>(
     return await work();
   } finally {
     clearInterval(timer);
-    if (terminal) stream.write(NEW_LINE);
+    if (terminal) note(ERASE_LINE);
   }
 }

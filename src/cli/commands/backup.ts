@@ -70,7 +70,7 @@ export async function runRestore(context: CommandContext, file: string): Promise
     source.destroy();
   }
   await context.sumUp(`Restored into ${dataDirectory}.\n`);
-  context.notes.write('Check it with dms verify, serve it with dms serve, and the same DATA_DIR.\n');
+  context.note('Check it with dms verify, serve it with dms serve, and the same DATA_DIR.\n');
 }
 
 async function openBackup(file: string) {

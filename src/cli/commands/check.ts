@@ -64,13 +64,13 @@ export async function runCheck(context: CommandContext, file: string, options: C
   const domains = new Set(differences.map(({ domain }) => domain));
   const upTo = at === undefined ? '' : ' up to then';
   for (const domain of domains) {
-    if (!found.has(domain)) context.notes.write(`Nothing is recorded of ${domain}${upTo}.\n`);
+    if (!found.has(domain)) context.note(`Nothing is recorded of ${domain}${upTo}.\n`);
   }
   if (domains.size > 0) {
     context.setExitCode(DIFFERENT);
     const where = counted(domains.size, 'domain');
-    context.notes.write(`${counted(differences.length, 'difference')} in ${where}.\n`);
-  } else if (unseen.size === 0) context.notes.write('All is as it should be.\n');
+    context.note(`${counted(differences.length, 'difference')} in ${where}.\n`);
+  } else if (unseen.size === 0) context.note('All is as it should be.\n');
   if (unseen.size > 0)
     throw new OperationError(`Not compared, since it was not observed: ${[...unseen].join(', ')}.`);
 }

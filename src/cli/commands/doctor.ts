@@ -52,7 +52,7 @@ export async function runDoctor(context: CommandContext, { json }: { json: boole
   const count = (wanted: Finding['status']) => findings.filter(({ status }) => status === wanted).length;
   if (count('failed') > 0) context.setExitCode(1);
   const failures = counted(count('failed'), 'check');
-  context.notes.write(`${failures} failed, ${counted(count('warning'), 'warning')}.\n`);
+  context.note(`${failures} failed, ${counted(count('warning'), 'warning')}.\n`);
 }
 
 const CHECKS: Readonly<Record<string, (settings: Settings) => Promise<Finding | Finding[]>>> = {

@@ -47,12 +47,13 @@ export async function runExport(context: CommandContext, domains: readonly strin
 
 /** @param names Absent: all domains. @returns those of the names of which nothing is known. */
 async function writeHistories(
-  { stdout, notes, warn }: CommandContext,
+  context: CommandContext,
   pool: Pool,
   names: readonly string[] | undefined,
   format: (typeof EXPORT_FORMATS)[ExportFormatName],
   selection: Selection,
 ): Promise<readonly string[]> {
+  const { stdout, warn } = context;
   const total = names?.length ?? (await countDomains(pool));
   const missing = new Set(names);
   const omitted = new Map<Omission, number>();
@@ -76,7 +77,7 @@ async function writeHistories(
     await writeText(stdout, text);
   };
   // Among the lines of the output it would be unreadable, and they show the progress.
-  await (stdout.isTTY === true ? write() : withProgress(notes, progress, write));
+  await (stdout.isTTY === true ? write() : withProgress(context, progress, write));
   for (const [reason, count] of omitted)
     if (count > 0) warn(`Not in the output: ${OMISSIONS[reason]} (${numberText(count)}).`);
   return [...missing];

@@ -16,8 +16,7 @@ export async function runForget(
   if (!options.yes && texts.includes('-'))
     throw new UsageError('Standard input cannot name the domains and confirm: add --yes.');
   const names = await readDomains(context, texts);
-  if (!options.yes && !(await confirmed(context, names)))
-    return void context.notes.write('Nothing was erased.\n');
+  if (!options.yes && !(await confirmed(context, names))) return void context.note('Nothing was erased.\n');
   await context.withDatabase('fail', async (database) => {
     const missing = new Set(names);
     for (let from = 0; from < names.length; from += ERASED_AT_ONCE) {
@@ -26,7 +25,7 @@ export async function runForget(
       await context.sumUp(erased.map((name) => `erased ${name}\n`).join(''));
     }
     for (const name of await watchedAmong(database.writingPrisma, names)) {
-      context.notes.write(
+      context.note(
         `${name} is still watched, and will be recorded again when it is due: dms watch remove ${name}\n`,
       );
     }

@@ -7,7 +7,6 @@ interface ImportReport {
   readonly seconds: number;
   /** Sorted. */
   readonly formats: readonly ImportFormat[];
-  /** The file of --rejects. */
   readonly rejects?: string | undefined;
 }
 

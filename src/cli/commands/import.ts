@@ -35,21 +35,17 @@ export async function runImport(context: CommandContext, files: readonly string[
   setFlagsFromString(HEAP_GROWTH);
   const signal = stopSignal(context);
   const { limits, observe } = context.settings();
+  const { format, observedAt } = options;
+  const { ignoredHeaders } = observe;
   const rejects = options.rejects === undefined ? null : new RejectsFile(options.rejects);
   await requireAllImportable(files, context.stdin);
   const formats = new Set<ImportFormat>();
-  const parsing = {
-    now,
-    limits,
-    ignoredHeaders: observe.ignoredHeaders,
-    observedAt: options.observedAt,
-    onDetected: (format: ImportFormat) => formats.add(format),
-  };
+  const onDetected = (detected: ImportFormat) => formats.add(detected);
   const summary = new ImportSummary();
   const progress = followInputs(summary);
   const inputOptions = {
     ...options,
-    createParser: () => new InputParser(options.format, parsing),
+    createParser: () => new InputParser(format, { now, ignoredHeaders, observedAt, limits, onDetected }),
     onRejected(input: Input, line: Line, reason: string) {
       if (summary.linesRejected <= REJECTED_LINES_SHOWN)
         context.stderr.write(`${input.name}, line ${line.number} rejected: ${reason}\n`);
@@ -64,7 +60,7 @@ export async function runImport(context: CommandContext, files: readonly string[
     const inputs = progress.inputs(files, context.stdin, signal);
     const work = () => importInputs(inputs, { ...inputOptions, recorder: createRecorder(pool) });
     try {
-      const end = await withProgress(context.notes, progress.state, work)
+      const end = await withProgress(context, progress.state, work)
         .finally(() => rejects?.close())
         .catch(async (error) => {
           // If no line was read, there is nothing to sum up.
@@ -93,8 +89,8 @@ function writerOfSummary(
     const seconds = (performance.now() - began) / 1000;
     const report = { summary, seconds, formats: [...formats].sort(), rejects };
     context.stderr.write(ENDINGS[end] + warningText(summary));
-    context.notes.write(remarksText(report));
-    if (summary.linesRead === 0 && end === 'complete') context.notes.write(NOTHING);
+    context.note(remarksText(report));
+    if (summary.linesRead === 0 && end === 'complete') context.note(NOTHING);
     if (json) await writeText(context.stdout, summaryJson(report));
     else if (summary.linesRead > 0) await context.sumUp(summaryText(report));
   };

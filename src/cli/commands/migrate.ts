@@ -18,13 +18,13 @@ export async function runMigrate(context: CommandContext, options: { partitions?
   try {
     const applied = await migrate(database.pool);
     const lines = applied.map((name) => `applied ${name}`);
-    if (divides) context.notes.write('If the tables have to be divided, nothing can use them meanwhile.\n');
+    if (divides) context.note('If the tables have to be divided, nothing can use them meanwhile.\n');
     if (partitions !== undefined && (await partitionTables(database.pool, partitions))) {
       lines.push(`divided the tables of domains into ${partitions} partitions each`);
     }
     const distributed = citus ? await distributeTables(database.pool) : [];
     lines.push(...distributed.map((table) => `distributed ${table}`));
-    const judging = () => context.notes.write('The changes are judged anew, by the rules of this version.\n');
+    const judging = () => context.note('The changes are judged anew, by the rules of this version.\n');
     const judged = await judgeAnew(database.pool, judging);
     if (judged > 0) lines.push(`judged the changes of ${judged} domains anew`);
     await context.sumUp(`${lines.join('\n') || 'The database is up to date.'}\n`);

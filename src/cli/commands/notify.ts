@@ -67,7 +67,7 @@ export async function runAdd(context: CommandContext, name: string, options: Add
       await removeNotification(writingPrisma, name);
       throw error;
     });
-    context.notes.write(
+    context.note(
       'This is the only time it is shown: the receiver verifies with it what it gets (Standard Webhooks).\n',
     );
   });

@@ -94,7 +94,7 @@ export async function runSearch(context: CommandContext, words: readonly string[
       const question = { operation, parameters: each.parameters, asTable: !json };
       found += await writeList(context, pagesOf<Match>(ask, question, limit), json, listing);
     }
-    if (found === 0) context.notes.write('Nothing was found.\n');
+    if (found === 0) context.note('Nothing was found.\n');
   });
 }
 

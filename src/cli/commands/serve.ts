@@ -28,7 +28,7 @@ export async function runServe(context: CommandContext, { workers }: { workers: 
     const text = welcome(application, settings, workers);
     await (member === undefined ? context.sumUp(text) : member.serving(text));
     await stopRequested;
-    if (member === undefined) context.notes.write(STOPPING);
+    if (member === undefined) context.note(STOPPING);
     await application.stop();
   } finally {
     member?.leave();
@@ -49,7 +49,7 @@ async function serveByOthers(
   try {
     await Promise.race([started, stopRequested]);
     await stopRequested;
-    context.notes.write(STOPPING);
+    context.note(STOPPING);
     if (!(await first.stop(settings.shutdownTimeout))) context.setExitCode(context.failure.code);
   } catch (error) {
     await first.stop(settings.shutdownTimeout);
@@ -67,13 +67,11 @@ export function opennessOf({ host, auth }: Settings): string | null {
 
 const STOPPING = 'Stopping: requests in progress are completed first.\n';
 
-const TOKEN_OPTION = "-H 'authorization: Bearer <token>' ";
-
 function welcome(application: Application, { host, auth }: Settings, workers: number): string {
   const { url, metricsUrl, sandbox, sampleDomains, exampleDomain, watchedDomains } = application;
   const rest = `${url}/api/v1/domain/${exampleDomain ?? '{domain}'}`;
   const graphql = sandbox ? 'in a browser: Apollo Sandbox' : 'the operations of PERSISTED_ONLY only';
-  const example = `Try:      curl ${auth.required === 'all' ? TOKEN_OPTION : ''}${rest}`;
+  const token = auth.required === 'all' ? "-H 'authorization: Bearer <token>' " : '';
   const lines = [
     sampleDomains > 0 && `Recorded ${sampleDomains} sample domains (SAMPLES=off starts empty).`,
     `Serving at ${url}/`,
@@ -86,7 +84,9 @@ function welcome(application: Application, { host, auth }: Settings, workers: nu
     workers > 1 && `Workers:  ${workers} processes`,
     watchedDomains !== null && `Observes: ${watchedText(watchedDomains)}`,
     metricsUrl !== null && `Metrics:  ${metricsUrl}/metrics`,
-    exampleDomain === null ? 'Nothing is recorded yet: dms import FILE records.' : example,
+    exampleDomain === null
+      ? 'Nothing is recorded yet: dms import FILE records.'
+      : `Try:      curl ${token}${rest}`,
     'Stop with Ctrl-C.\n',
   ];
   return lines.filter((line) => line !== false).join('\n');

@@ -17,7 +17,7 @@ export async function runCreate(
   await context.withDatabase('create', async ({ prisma, createdNow, place }) => {
     // A token is of use only to the service whose database has it.
     if (createdNow) {
-      context.notes.write(
+      context.note(
         `There was no database: a new one was created (${place}). If the service uses another one, set DATA_DIR ` +
           'or DATABASE_URL as it does, and create the token there.\n',
       );
@@ -29,7 +29,7 @@ export async function runCreate(
       await withdrawToken(prisma, token);
       throw new OperationError(`No token was created: ${error.message}`);
     });
-    context.notes.write(
+    context.note(
       `This is the only time it is shown. Send it as: Authorization: Bearer <token> (${scopes.join(', ')})\n`,
     );
   });

@@ -14,7 +14,7 @@ export async function runVerify(context: CommandContext, { json }: { json: boole
   const count = { domains: 0, records: 0, headers: 0, violations: 0 };
   const progress = () => ({ items: count.domains, noun: 'domains' });
   await context.withDatabase('fail', (database) =>
-    withProgress(context.notes, progress, async () => {
+    withProgress(context, progress, async () => {
       for await (const line of violations(database, count)) {
         count.violations += 1;
         await writeText(context.stdout, json ? jsonLine({ violation: line }) : `${line}\n`);

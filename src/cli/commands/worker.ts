@@ -13,11 +13,11 @@ export async function runWorker(context: CommandContext): Promise<void> {
     const monitoring = await startMonitoring(settings, database, log);
     try {
       const stopObserving = startObserving(settings, database, log, now, monitoring);
-      if (monitoring.metricsUrl !== null) context.notes.write(`Metrics: ${monitoring.metricsUrl}/metrics\n`);
+      if (monitoring.metricsUrl !== null) context.note(`Metrics: ${monitoring.metricsUrl}/metrics\n`);
       const watched = watchedText(await countWatched(database.writingPrisma));
-      context.notes.write(`Observing ${watched} of ${database.place}. Stop with Ctrl-C.\n`);
+      context.note(`Observing ${watched} of ${database.place}. Stop with Ctrl-C.\n`);
       await stopRequested;
-      context.notes.write('Stopping: observations in progress are completed first.\n');
+      context.note('Stopping: observations in progress are completed first.\n');
       monitoring.stopping();
       await stopObserving();
     } finally {
