@@ -12,9 +12,8 @@ export const CSV: ExportFormat = {
       const { host: name, class: recordClass, type } = stay.record;
       yield lineOf({ domain, kind: 'DNS', name, class: recordClass, type, value: stay.rdata }, stay);
     }
-    for (const period of selectedPeriods(history, selection)) {
+    for (const period of selectedPeriods(history, selection))
       yield lineOf({ domain, kind: 'HTTP', name: period.name, value: period.value }, period);
-    }
   },
 };
 

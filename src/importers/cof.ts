@@ -43,10 +43,7 @@ const CONDITIONS: ReadonlyMap<unknown, readonly Remark[]> = new Map<unknown, rea
 ]);
 
 /** Whether some lines of the input have shown that names and data are exchanged in them, or are not. */
-interface Shown {
-  exchanged: boolean;
-  written: boolean;
-}
+type Shown = Record<'exchanged' | 'written', boolean>;
 
 /**
  * Passive DNS, Common Output Format (draft-dulaunoy-dnsop-passive-dns-cof), which says nothing of absence: its

@@ -35,23 +35,17 @@ function between(name: string, last: string): readonly string[] {
 /** The state after the latest observation of each domain. Sightings are complete for nothing. */
 export function expectationsOfObservations(observations: readonly Observation[]): Expectation[] {
   const byDomain = new Map<string, Observation[]>();
-  for (const observation of observations) {
+  for (const observation of observations)
     if (observation.dns?.sighted !== true) addTo(byDomain, observation.domain, observation);
-  }
   return Array.from(byDomain, ([domain, all]) => {
     all.sort((one, other) => Number(one.observedAt - other.observedAt));
     const changes = previewFirst(all).changes.get(domain);
     const headers = new Map((changes?.headers ?? []).map(({ name, value }) => [name, value] as const));
-    const named = all.flatMap(({ dns }) => [...(dns?.types ?? []), ...(dns?.records.keys() ?? [])]);
-    return {
-      domain,
-      domainsOf: () => [domain],
-      records: (changes?.added ?? []).filter(({ removal }) => removal === null).map(({ record }) => record),
-      types: new Set(named),
-      allOwners: false,
-      headers,
-      allHeaders: all.some(({ httpHeaders }) => httpHeaders !== undefined),
-    };
+    const types = new Set(all.flatMap(({ dns }) => [...(dns?.types ?? []), ...(dns?.records.keys() ?? [])]));
+    const present = (changes?.added ?? []).filter(({ removal }) => removal === null);
+    const records = present.map(({ record }) => record);
+    const allHeaders = all.some(({ httpHeaders }) => httpHeaders !== undefined);
+    return { domain, domainsOf: () => [domain], records, types, headers, allOwners: false, allHeaders };
   });
 }
 

@@ -48,8 +48,7 @@ export class ImportSummary {
     }
     let first = 0;
     for (const { 0: observation, length } of lines) {
-      const outcomes = recording.outcomes.slice(first, first + length);
-      this.#addLine(outcomes, observation?.domain ?? '');
+      this.#addLine(recording.outcomes.slice(first, first + length), observation?.domain ?? '');
       first += length;
     }
     this.newDomains += newNames.size;

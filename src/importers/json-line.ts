@@ -51,8 +51,7 @@ export function requireUniqueKeys(text: string, value: object): void {
   const keys = countKeys(value);
   // Nearly always the two are equal. Counting takes a small part of the time that parsing takes.
   if (text.match(KEY_END)?.length === keys) return;
-  const written = text.match(STRING)?.filter((string) => string.endsWith(':')) ?? [];
-  if (written.length === keys) return;
+  if ((text.match(STRING)?.filter((string) => string.endsWith(':')).length ?? 0) === keys) return;
   throw invalidValue('a key occurs twice in one object: write it once.');
 }
 

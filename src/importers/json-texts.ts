@@ -17,8 +17,7 @@ export async function* readJsonTexts(
   longest: number,
 ): AsyncGenerator<readonly Line[]> {
   let pieces: Buffer[] = [];
-  let size = 0;
-  let number = 0;
+  let [size, number] = [0, 0];
   const add = (bytes: Buffer) => {
     if (size <= longest) pieces.push(bytes, SPACE);
     size += bytes.length + SPACE.length;

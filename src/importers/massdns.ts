@@ -89,6 +89,5 @@ function authorization(text: string): string {
   const [, flags, tag = '', value = ''] = /^([01]) (\S+) "(.*)"$/s.exec(text) ?? [];
   if (flags === undefined) throw invalidValue(`data: ${quoted(text)} is not a CAA record.`);
   const octets = octetsOf(tag);
-  const critical = Number(flags) * 128;
-  return genericText(Buffer.concat([Buffer.of(critical, octets.length), octets, octetsOf(value)]));
+  return genericText(Buffer.concat([Buffer.of(Number(flags) * 128, octets.length), octets, octetsOf(value)]));
 }

@@ -41,8 +41,7 @@ export async function* sortLines(
   const runs = new RunFile();
   try {
     let run: KeyedLine[] = [];
-    let size = 0;
-    let place = 0;
+    let [size, place] = [0, 0];
     let key: SortKey = { domain: '', time: LONG_AGO };
     for await (const lines of chunks) {
       for (const line of lines) {

@@ -122,11 +122,10 @@ function fieldsReader(layout: string): Reader {
 
 function textReader(layout: string): Reader {
   return (answer) => ({
-    data: layout.replace(/"(\w+)"|\w+/g, (key, quotedKey?: string) =>
-      quotedKey === undefined
-        ? dns.textOf(key, answer[key]) || '.'
-        : inQuotes(dns.textOf(quotedKey, answer[quotedKey])),
-    ),
+    data: layout.replace(/"(\w+)"|\w+/g, (found, quotedKey?: string) => {
+      const text = dns.textOf(quotedKey ?? found, answer[quotedKey ?? found]);
+      return quotedKey === undefined ? text || '.' : inQuotes(text);
+    }),
   });
 }
 

@@ -22,10 +22,10 @@ export const location: RdataCodec = {
     octets.writeUInt32BE(EQUATOR + angleIn(text, 'N', 'S'), 4);
     octets.writeUInt32BE(EQUATOR + angleIn(text, 'E', 'W'), 8);
     octets.writeUInt32BE(REFERENCE_ALTITUDE + centimetres(text.next(), -1e7, 4_284_967_295), 12);
-    octets.set(
-      DEFAULT_PRECISIONS.map((octet) => (text.isAtEnd ? octet : precisionOctet(text.next()))),
-      1,
+    const precisions = DEFAULT_PRECISIONS.map((octet) =>
+      text.isAtEnd ? octet : precisionOctet(text.next()),
     );
+    octets.set(precisions, 1);
     return octets;
   },
   read: (rdata) => {

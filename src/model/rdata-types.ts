@@ -1,20 +1,5 @@
 import { PRESENTED_TYPES } from './presented-types.js';
-import {
-  characterString,
-  characterStrings,
-  type FieldCodec,
-  ipv4,
-  ipv6,
-  name,
-  type RdataCodec,
-  type RdataFieldKind,
-  type RdataValue,
-  remainingString,
-  tag,
-  uint8,
-  uint16,
-  uint32,
-} from './rdata-codec.js';
+import * as codecs from './rdata-codec.js';
 
 /**
  * The types that have fields of their own (specification, 2.3, and PHP's dns_get_record for the types that it
@@ -23,41 +8,43 @@ import {
  * must have a member of the union DnsRecord with its fields.
  */
 const TYPES_WITH_FIELDS = {
-  A: ['ARecord', { ip: ipv4 }],
-  AAAA: ['AaaaRecord', { ipv6 }],
-  NS: ['NsRecord', { target: name }],
-  CNAME: ['CnameRecord', { target: name }],
-  PTR: ['PtrRecord', { target: name }],
+  A: ['ARecord', { ip: codecs.ipv4 }],
+  AAAA: ['AaaaRecord', { ipv6: codecs.ipv6 }],
+  NS: ['NsRecord', { target: codecs.name }],
+  CNAME: ['CnameRecord', { target: codecs.name }],
+  PTR: ['PtrRecord', { target: codecs.name }],
   SOA: [
     'SoaRecord',
     {
-      mname: name,
-      rname: name,
-      serial: uint32,
-      refresh: uint32,
-      retry: uint32,
-      expire: uint32,
-      'minimum-ttl': uint32,
+      mname: codecs.name,
+      rname: codecs.name,
+      serial: codecs.uint32,
+      refresh: codecs.uint32,
+      retry: codecs.uint32,
+      expire: codecs.uint32,
+      'minimum-ttl': codecs.uint32,
     },
   ],
   // `txt` is the entries joined: it has no place of its own in the rdata.
-  TXT: ['TxtRecord', { txt: null, entries: characterStrings }],
-  MX: ['MxRecord', { pri: uint16, target: name }],
-  SRV: ['SrvRecord', { pri: uint16, weight: uint16, port: uint16, target: name }],
-  CAA: ['CaaRecord', { flags: uint8, tag, value: remainingString }],
+  TXT: ['TxtRecord', { txt: null, entries: codecs.characterStrings }],
+  MX: ['MxRecord', { pri: codecs.uint16, target: codecs.name }],
+  SRV: ['SrvRecord', { pri: codecs.uint16, weight: codecs.uint16, port: codecs.uint16, target: codecs.name }],
+  CAA: ['CaaRecord', { flags: codecs.uint8, tag: codecs.tag, value: codecs.remainingString }],
   NAPTR: [
     'NaptrRecord',
     {
-      order: uint16,
-      pref: uint16,
-      flags: characterString,
-      services: characterString,
-      regex: characterString,
-      replacement: name,
+      order: codecs.uint16,
+      pref: codecs.uint16,
+      flags: codecs.characterString,
+      services: codecs.characterString,
+      regex: codecs.characterString,
+      replacement: codecs.name,
     },
   ],
-  HINFO: ['HinfoRecord', { cpu: characterString, os: characterString }],
-} as const satisfies Readonly<Record<string, readonly [string, Readonly<Record<string, FieldCodec | null>>]>>;
+  HINFO: ['HinfoRecord', { cpu: codecs.characterString, os: codecs.characterString }],
+} as const satisfies Readonly<
+  Record<string, readonly [string, Readonly<Record<string, codecs.FieldCodec | null>>]>
+>;
 
 /**
  * Types that nobody serves any more. What is observed of them is shown as RFC 3597 says, section 5. Texts in
@@ -70,9 +57,9 @@ export const RETIRED_TYPES: ReadonlySet<string> = new Set(
 export interface RdataField {
   readonly name: string;
   readonly graphqlName: string;
-  readonly kind: RdataFieldKind;
+  readonly kind: codecs.RdataFieldKind;
   /** Its place in the rdata; null: it follows from the other fields, or is all of the rdata. */
-  readonly codec: FieldCodec | null;
+  readonly codec: codecs.FieldCodec | null;
 }
 
 export const OTHER_RDATA_FIELDS: readonly RdataField[] = [
@@ -81,9 +68,9 @@ export const OTHER_RDATA_FIELDS: readonly RdataField[] = [
 
 /** Of each type that has some, in their order. All other types have OTHER_RDATA_FIELDS. */
 export const RDATA_FIELDS: ReadonlyMap<string, readonly RdataField[]> = new Map(
-  Object.entries(TYPES_WITH_FIELDS).map(([type, [, codecs]]) => [
+  Object.entries(TYPES_WITH_FIELDS).map(([type, [, fields]]) => [
     type,
-    Object.entries<FieldCodec | null>(codecs).map(([field, codec]) => ({
+    Object.entries<codecs.FieldCodec | null>(fields).map(([field, codec]) => ({
       name: field,
       graphqlName: graphqlNameOf(type, field),
       kind: codec?.kind ?? 'characterString',
@@ -102,7 +89,7 @@ export function rdataFields(type: string): readonly RdataField[] {
   return RDATA_FIELDS.get(type) ?? OTHER_RDATA_FIELDS;
 }
 
-export function parseRdata(rdata: string): Readonly<Record<string, RdataValue>> {
+export function parseRdata(rdata: string): Readonly<Record<string, codecs.RdataValue>> {
   return JSON.parse(rdata);
 }
 
@@ -116,6 +103,6 @@ export function graphqlTypeOf(type: string): GraphqlType {
   return GRAPHQL_TYPES.get(type) ?? 'OtherRecord';
 }
 
-export const LAYOUTS: ReadonlyMap<string, readonly RdataCodec[]> = new Map(
+export const LAYOUTS: ReadonlyMap<string, readonly codecs.RdataCodec[]> = new Map(
   PRESENTED_TYPES.flatMap(([types, layout]) => types.split(' ').map((type) => [type, layout] as const)),
 );

@@ -76,7 +76,6 @@ test('an IPv4 address is four decimals, without leading zeros', () => {
   for (const text of ['0.0.0.0', '192.0.2.10', '255.255.255.255']) expect(canonicalIpv4(text)).toBe(text);
   const others =
     '|1.2.3|1.2.3.4.|1.2.3.4.5|.1.2.3.4|1..2.3|256.1.1.1|01.2.3.4|1.2.3.4 |1.2.3.4\n|0x1.2.3.4|16909060|١.2.3.4|-1.2.3.4|::ffff:1.2.3.4';
-  for (const text of others.split('|')) {
+  for (const text of others.split('|'))
     expect(() => canonicalIpv4(text), text).toThrow(/four decimals without leading zeros/);
-  }
 });

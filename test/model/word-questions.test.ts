@@ -34,9 +34,8 @@ test.each([
 });
 
 test('a link asks for exactly what its parameters say', () => {
-  for (const condition of [{ ip: '192.0.2.7' }, { text: '192.0.2.7' }, { host: '*.example.com' }]) {
+  for (const condition of [{ ip: '192.0.2.7' }, { text: '192.0.2.7' }, { host: '*.example.com' }])
     expect(questionsOfAddress(condition)).toEqual([expect.objectContaining({ where: condition })]);
-  }
   for (const part of [{ value: 'nginx' }, { contains: 'nginx' }]) {
     expect(questionsOfAddress({ header: 'server', ...part })).toEqual([
       expect.objectContaining({ where: { name: 'server', ...part } }),
