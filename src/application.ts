@@ -72,7 +72,6 @@ export async function startApplication(settings: Settings, parts: ApplicationPar
       port: server.port,
       metricsUrl: monitoring.metricsUrl,
       databasePlace: database.place,
-      /** Whether `/graphql` opens Apollo Sandbox in a browser. */
       sandbox: knownOperations === undefined,
       sampleDomains,
       watchedDomains,

@@ -123,7 +123,6 @@ function allowsWebPage(knownOperations: KnownOperations | undefined, log: Logger
   return false;
 }
 
-/** Logs the errors that clients are not shown. */
 function logFailures(log: Logger): AppOptions['onInternalError'] {
   const withoutDatabase = new WeakSet<object>();
   return (error, request) => {

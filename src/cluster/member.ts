@@ -2,7 +2,6 @@ import cluster from 'node:cluster';
 import { on } from 'node:events';
 import { AggregatorRegistry, type Registry } from 'prom-client';
 
-/** The environment variable that says whether a process leads. */
 export const LEADS = 'DMS_LEADS';
 
 /** To the first process: the welcome of one that accepts connections, or the wish for the metrics of all. */

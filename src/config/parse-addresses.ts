@@ -26,7 +26,6 @@ export const postgresUrl = parsed(
   IS_SECRET,
 );
 
-/** User and password, decoded; undefined for an invalid escape. */
 function credentialsIn(url: URL) {
   return attempt(() => ({ user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) }));
 }
@@ -91,7 +90,6 @@ export function corsOrigins(value: string): '*' | readonly string[] {
   );
 }
 
-/** A resolver: an address, with a port where it is not 53. */
 export const dnsServer = parsed((value) => {
   const bare = value.replace(/^\[(.*)\]$/, '$1');
   if (isIP(bare) !== 0) return { address: bare, port: 53 };

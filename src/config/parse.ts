@@ -20,7 +20,6 @@ export class InvalidValue extends Error {
 
 export const IS_SECRET = true;
 
-/** @param read Returns undefined for an invalid value. */
 export function parsed<Value>(
   read: (value: string) => Value | undefined,
   advice: string,
@@ -42,7 +41,6 @@ export function parseUrl(value: string): URL | undefined {
   return attempt(() => new URL(value));
 }
 
-/** Undefined for a setting that is not set. */
 export function optional<Value>(parse: Parse<Value>): Parse<Value | undefined> {
   return (value) => (value === '' ? undefined : parse(value));
 }
@@ -85,7 +83,6 @@ export function duration(least: string | undefined, most: string, example: strin
   }, `write a time ${range}, such as ${example}`);
 }
 
-/** Undefined for `off`. */
 export function durationOrOff(least: string, most: string, example: string): Parse<number | undefined> {
   const parse = duration(least, most, `${example}, or off`);
   return (value) => (value === 'off' ? undefined : parse(value));

@@ -96,9 +96,8 @@ async function namesIn(dataDirectory: string): Promise<string[]> {
 /** @throws OperationError for a database on a server, which has its own tools for it. */
 export function requireEmbedded(databaseUrl: string | undefined, instead: string): void {
   if (databaseUrl === undefined) return;
-  throw new OperationError(
-    `DATABASE_URL is set, and this is for the embedded database only: use PostgreSQL's own ${instead}.`,
-  );
+  const reason = 'DATABASE_URL is set, and this is for the embedded database only';
+  throw new OperationError(`${reason}: use PostgreSQL's own ${instead}.`);
 }
 
 /** The folder that a process, whose id it names, unpacks into. */
@@ -118,7 +117,7 @@ export async function restoreEmbedded(dataDirectory: string, source: Readable, n
   await mkdir(dataDirectory, { recursive: true, mode: 0o700 }).catch((error) => {
     throw unusable(dataDirectory, error);
   });
-  // An owner may still have a database open that was moved away: it opens files by their paths.
+  // An owner opens files by their paths, even of a database that was moved away.
   if (await isInUse(dataDirectory)) throw occupied(dataDirectory);
   await removeUnfinished(dataDirectory);
   const unfinished = await mkdtemp(join(dataDirectory, `restoring-${process.pid}-`));

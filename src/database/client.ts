@@ -15,7 +15,6 @@ import { PLANNED_EACH_TIME } from './query-limits.js';
 import { openServer } from './server-pool.js';
 
 export interface Database extends Connections {
-  /** On `readPool`. */
   readonly prisma: PrismaClient;
   readonly searchPrisma: PrismaClient;
   /** On `pool`, for commands and for observing. */

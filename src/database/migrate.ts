@@ -11,7 +11,6 @@ import { inTransaction, MIGRATION_LOCK } from './transaction.js';
 interface Migration {
   readonly name: string;
   readonly sql: string;
-  /** SHA-256 of the SQL, in hexadecimal. */
   readonly checksum: string;
 }
 
@@ -124,7 +123,6 @@ async function readMigrations(directory: URL): Promise<readonly Migration[]> {
   return Promise.all(names.sort().map(read));
 }
 
-/** Checksums by name. */
 async function readRecorded(database: pg.Pool | pg.PoolClient, query_timeout = 0) {
   try {
     const query = { text: 'SELECT name, checksum FROM schema_migration', query_timeout };

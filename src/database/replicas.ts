@@ -198,11 +198,10 @@ class Replica {
     const { primary, createClient } = this.#options;
     const isPooled = this.answer?.isPooled ?? true;
     const pools = createServerReadingPools(this.#url, isPooled, primary.poolOptions, primary);
-    const { readPool, searchPool } = pools;
     // A statement keeps its name where the primary repeats it.
     const isNamed = primary.namesStatements && pools.namesStatements;
-    const [prisma, searchPrisma] = [createClient(readPool, isNamed), createClient(searchPool, isNamed)];
-    return { readPool, searchPool, prisma, searchPrisma };
+    const searchPrisma = createClient(pools.searchPool, isNamed);
+    return { ...pools, prisma: createClient(pools.readPool, isNamed), searchPrisma };
   }
 
   async #leave(): Promise<void> {

@@ -43,7 +43,6 @@ const SERVER = `
          coalesce(pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()
                                        ELSE pg_current_wal_lsn() END, '0/0'), 0)::bigint AS position`;
 
-/** @throws the driver's error where it does not respond. */
 export async function askServer(pool: pg.Pool): Promise<ServerAnswer> {
   const askedAt = performance.now();
   const client = await pool.connect();

@@ -56,12 +56,7 @@ export async function claimOwnership(runDirectory: string, candidate: string): P
   }
 }
 
-/**
- * Whether there is a database, or a process that has it open, which may be making it, or have one that was moved
- * away.
- *
- * @throws the system's error.
- */
+/** Whether there is a database, or a process that makes it, or has one open that was moved away. */
 export async function isInUse(dataDirectory: string): Promise<boolean> {
   if ((await findDatabases(dataDirectory)).length > 0) return true;
   const runDirectory = join(dataDirectory, 'run');
