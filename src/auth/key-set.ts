@@ -25,8 +25,7 @@ export function createKeySet(
   events: { away(reason: string): void; back(): void },
 ): JWTVerifyGetKey {
   let keys: JWTVerifyGetKey | undefined;
-  let fetchedAt = Number.NEGATIVE_INFINITY;
-  let triedAt = Number.NEGATIVE_INFINITY;
+  let [fetchedAt, triedAt] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
   let failure: unknown;
   let fetching: Promise<void> | undefined;
 

@@ -38,12 +38,10 @@ test.each([
 
 test('a name that another token has, revoked or not, is rejected', async () => {
   await create('a');
-  const exists = 'dms: A token named "a" exists: choose another name.\n';
-  expect(await create('a')).toMatchObject({ code: 1, stdout: '', stderr: exists });
+  const taken = 'dms: A token has the name "a", or had it until it was revoked: choose another name.\n';
+  expect(await create('a')).toMatchObject({ code: 1, stdout: '', stderr: taken });
   await token('revoke', 'a');
-  expect((await create('a')).stderr).toMatch(
-    /^dms: The token named "a" was revoked at \S+Z, and names are not reused: choose another name\.\n$/,
-  );
+  expect((await create('a')).stderr).toBe(taken);
 });
 
 describe.skipIf(!existsSync('/dev/full'))('a token that cannot be printed', () => {

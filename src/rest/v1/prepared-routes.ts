@@ -62,7 +62,6 @@ const FRAGMENTS = [
   ...['HttpHeaderFields', 'ChangeFields', 'RecordMatchFields', 'HeaderMatchFields'],
   ...['DnsRecordWithText', 'DnsRecordFields'],
 ];
-const OF_TABLES = ['RecordMatchFields', 'HeaderMatchFields'];
 
 export function prepareStored(executor: GraphqlExecutor, file: string, isTable = false): StoredOperation {
   return executor.prepare(readStored(file, isTable));
@@ -74,7 +73,7 @@ function readStored(file: string, isTable = false): string {
   let text = readText(file);
   for (const name of FRAGMENTS) {
     if (!text.includes(`...${name}`)) continue;
-    const folder = isTable && OF_TABLES.includes(name) ? 'tables/' : '';
+    const folder = isTable && name.endsWith('MatchFields') ? 'tables/' : '';
     text += `\n${name === 'DnsRecordFields' ? dnsRecordFragment() : readText(`${folder}${name}.graphql`)}`;
   }
   return text;
