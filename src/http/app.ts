@@ -74,10 +74,7 @@ export function createApp(options: AppOptions): RequestListener {
     });
 }
 
-/**
- * Sets the request's viewer. An invalid credential is rejected before anything else of the request is read,
- * with one error for every reason; the log has the reason, with the request's id.
- */
+/** An invalid credential is rejected before anything else is read, with one error for every reason. */
 function authenticateRequests(
   clientOf: Forwarding['clientOf'],
   { authenticate, gate, log, chargeFailure }: AppOptions,

@@ -36,10 +36,7 @@ export function prepareRoute(executor: GraphqlExecutor, route: Route) {
       state === null
         ? null
         : { stored: prepareStored(executor, state), tag: tagOfOperation(readStored(file)) },
-    /**
-     * Whether the state may be asked for alone, and bodies are kept: those of the specification's operations.
-     * Others have parameters that are checked by the operation, before a 304, too, or are pages.
-     */
+    /** Whether the state may be asked for alone: others are pages, or have parameters to be checked before. */
     isPlain: parameters.every(({ name }) => name === 'domain' || name === 'at'),
     /** What a client gets as it happens that accepts server-sent events; null: it gets the body. */
     stream:
