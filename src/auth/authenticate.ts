@@ -13,9 +13,7 @@ const NO_BEARER =
 /** RFC 7617, section 2: readers of feeds know no other scheme. The token is the password, whatever the user. */
 const BASIC = /^basic +([A-Za-z0-9+/]+=*) *$/i;
 
-const NO_PROVIDER: VerifyToken = async () => {
-  throw invalidToken('it is a JSON Web Token, and no identity provider is set: see AUTH_JWKS_URL');
-};
+const NO_PROVIDER = 'it is a JSON Web Token, and no identity provider is set: see AUTH_JWKS_URL';
 
 export type Authenticate = (authorization: string | undefined, clientKey: string) => Promise<Viewer>;
 
@@ -25,7 +23,7 @@ export type Authenticate = (authorization: string | undefined, clientKey: string
  */
 export function createAuthentication({
   tokens,
-  jwts = NO_PROVIDER,
+  jwts = () => Promise.reject(invalidToken(NO_PROVIDER)),
   anonymousScopes,
   tokenRequired: needsToken = false,
 }: {

@@ -15,8 +15,8 @@ const MAX_AGE = 24 * 60 * 60_000;
  * start; when they are old; and when a token names a key that is not among them.
  *
  * When to fetch is decided here: jose's remote set has no interval between failed fetches, does not use old
- * keys while the provider is away, and takes ages from the wall clock, which may step. The function throws
- * JOSEError for a token whose key the provider does not have, ProviderUnavailableError where that is not known.
+ * keys while the provider is away, and takes ages from the wall clock, which may step. It throws JOSEError for
+ * a token whose key the provider does not have, ProviderUnavailableError where that is not known.
  *
  * @param events `away`: the keys cannot be fetched; once until `back`.
  */
@@ -25,8 +25,7 @@ export function createKeySet(
   events: { away(reason: string): void; back(): void },
 ): JWTVerifyGetKey {
   let keys: JWTVerifyGetKey | undefined;
-  let fetchedAt = Number.NEGATIVE_INFINITY;
-  let triedAt = Number.NEGATIVE_INFINITY;
+  let [fetchedAt, triedAt] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
   let failure: unknown;
   let fetching: Promise<void> | undefined;
 

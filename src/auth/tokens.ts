@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { AccessToken, PrismaClient } from '../database/generated/client.js';
 import { OperationError } from '../model/errors.js';
-import { formatInstant, type Instant } from '../model/instant.js';
+import type { Instant } from '../model/instant.js';
 import type { Scope } from './viewer.js';
 
 /** `dms_` and 256 bits in base64url. */
@@ -33,12 +33,9 @@ export async function createToken(prisma: PrismaClient, token: NewToken): Promis
   const row = { ...token, scopes: [...token.scopes], digest: digestOf(text) };
   const { count } = await prisma.accessToken.createMany({ data: [row], skipDuplicates: true });
   if (count > 0) return text;
-  const revokedAt = await revocationOf(prisma, token.name);
   const name = JSON.stringify(token.name);
   throw new OperationError(
-    revokedAt === null
-      ? `A token named ${name} exists: choose another name.`
-      : `The token named ${name} was revoked at ${formatInstant(revokedAt)}, and names are not reused: choose another name.`,
+    `A token has the name ${name}, or had it until it was revoked: choose another name.`,
   );
 }
 
@@ -58,11 +55,7 @@ export async function listTokens(prisma: PrismaClient): Promise<readonly TokenDe
 /** @returns when it was revoked, now or before. @throws OperationError where no token has this name. */
 export async function revokeToken(prisma: PrismaClient, name: string, now: Instant): Promise<Instant> {
   await prisma.accessToken.updateMany({ where: { name, revokedAt: null }, data: { revokedAt: now } });
-  const revokedAt = await revocationOf(prisma, name);
-  if (revokedAt !== null) return revokedAt;
+  const token = await prisma.accessToken.findUnique({ where: { name } });
+  if (token?.revokedAt != null) return token.revokedAt;
   throw new OperationError(`No token is named ${JSON.stringify(name)}: dms token list shows all tokens.`);
-}
-
-async function revocationOf(prisma: PrismaClient, name: string): Promise<Instant | null> {
-  return (await prisma.accessToken.findUnique({ where: { name } }))?.revokedAt ?? null;
 }

@@ -41,10 +41,8 @@ export interface GraphqlExecutorOptions {
   readonly readFrom?: (() => Loaders) | undefined;
   readonly feed: Pick<Feed, 'listen' | 'page'>;
   readonly rateLimits: RateLimits;
-  /** Where requests are counted; absent: in this process' memory. */
   readonly limiters?: Limiters;
   readonly onRateLimited?: OnRateLimited | undefined;
-  /** Absent: with the numbers of docs/limits.md. */
   readonly gate?: Gate;
 }
 
@@ -97,11 +95,7 @@ export class GraphqlExecutor {
     };
   }
 
-  /**
-   * An operation of this program's own: compiled when it first runs, it runs many times.
-   *
-   * @param source A document with one operation, whose variables have no default values.
-   */
+  /** Compiled when it first runs. @param source Has one operation, whose variables have no default values. */
   prepare(source: string) {
     const document = parse(source, { noLocation: true });
     const operation = getOperationAST(document);

@@ -131,8 +131,6 @@ function textOf({ body }: HTTPGraphQLResponse): string {
 }
 
 /**
- * Gives the body of a request the operation that it names by its id, or sends as its exact text.
- *
  * @param listed The texts of the only operations that clients may execute, by their ids.
  * @throws OperationError, one line, for one that the schema or a limit does not allow.
  */

@@ -12,7 +12,6 @@ export function sandboxDocument(): string {
     .replaceAll(/(?<=^ *) {2}/gm, '\t');
 }
 
-/** Apollo Sandbox, opened with the ready queries of samples/queries.graphql. */
 export function sandboxPlugin(): ApolloServerPlugin {
   return ApolloServerPluginLandingPageLocalDefault({
     embed: { runTelemetry: false, endpointIsEditable: false, initialState: { pollForSchemaUpdates: false } },

@@ -7,7 +7,6 @@ import { DEFAULT_FIELDS, REQUEST_ID_FIELD, requestIdOf, VARY } from './response-
 
 export interface RejectionObserver {
   readonly log: Logger;
-  /** Takes the status of what was rejected before it was a request. */
   readonly onRejected?: ((status: number) => void) | undefined;
 }
 

@@ -14,10 +14,7 @@ export const NOWHERE: RoutedKind = { api: 'none', operation: 'unknown' };
 /** What people read, and all that is not there. */
 export const PAGE: RoutedKind = { api: 'page', operation: 'page' };
 
-/**
- * Tells as what a request counts, by its path as it came, without the query: before REST's handler, since a
- * request that is rejected earlier has a kind too, and a trace has its name from the start.
- */
+/** Before REST's handler: a request that is rejected earlier has a kind, and its trace a name, too. */
 export function requestKinds(basePath: string): (path: string) => RoutedKind {
   const api = `${basePath}/api/v1`;
   const matchRest = pathMatcher(

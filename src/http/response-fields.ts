@@ -8,7 +8,7 @@ const DATA_POLICY = "default-src 'none'; frame-ancestors 'none'";
 export const PAGE_POLICY = `${DATA_POLICY}; base-uri 'none'; form-action 'none'`;
 
 /**
- * Of every response. A handler may replace each: a page its policy, a cacheable response its Cache-Control.
+ * A handler may replace each: a page its policy, a cacheable response its Cache-Control.
  *
  * There is no Strict-Transport-Security: the server speaks plain HTTP, and only what speaks TLS before it
  * knows whether all of its host does.

@@ -83,10 +83,9 @@ export async function startHttpServer(listener: RequestListener, options: Listen
   await once(server, 'listening').catch((error: Error) => {
     throw new OperationError(explain(error, host, port, options.settings ?? SETTINGS), { cause: error });
   });
-  // Of a server on a path it would be a text.
-  const address = server.address() as AddressInfo;
   return {
-    port: address.port,
+    // Of a server on a path, the address would be a text.
+    port: (server.address() as AddressInfo).port,
     close: () => close(lastRequests),
   };
 }

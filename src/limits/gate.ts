@@ -129,7 +129,6 @@ export class Gate {
     for (const client of this.#clients.values()) {
       const { key, use, waiting } = client;
       const next = [...waiting].find(({ needed }) => this.#hasPlace(client, needed));
-      // One that has nothing has no turn.
       if (next !== undefined || use.places + use.unread + waiting.size === 0) this.#clients.delete(key);
       if (next === undefined) continue;
       // Its next turn comes after those of all others: this loop comes to it again.

@@ -48,10 +48,7 @@ export class ResponseSize {
     if (this.#read > MAX_RESPONSE_OCTETS) throw tooLargeResponse(advice);
   }
 
-  /**
-   * @param octets As JSON, of what is stored.
-   * @param copies How often the selection repeats a field of the entries, under other names.
-   */
+  /** @param octets As JSON. @param copies How often a field of the entries is selected, under other names. */
   addList(entries: number, octets: number, copies: number, advice: string): void {
     requireListSize(entries, octets, advice);
     this.add(octets * copies, advice);

@@ -20,7 +20,6 @@ interface List {
   readonly info: GraphQLResolveInfo;
 }
 
-/** What to request instead of a list that is too long. */
 const ADVICE = {
   dnsRecords: 'Request dnsRecordsConnection, which has pages, or fewer types.',
   httpHeaders: 'Request httpHeadersConnection, which has pages, or fewer names.',
@@ -119,9 +118,7 @@ async function readList<Entry, Place>(
 
 /** Types in canonical form, sorted; undefined: all. @throws PublicError INVALID_PARAMETER */
 export function sortedTypes(types: readonly string[] | null | undefined): readonly string[] | undefined {
-  return types == null
-    ? undefined
-    : sorted(types.map((type) => readArgument('types', () => requireType(type))));
+  return types ? sorted(types.map((type) => readArgument('types', () => requireType(type)))) : undefined;
 }
 
 /** Field names in lower case, sorted, without those that no header has; undefined: all. */

@@ -51,15 +51,13 @@ export function selectsNames(info: Selecting): boolean {
   return [...selected(info).fields].every((name) => NAMES.has(name));
 }
 
-type Fragments = Selecting['fragments'];
-
-function selectedIn(node: FieldNode, fragments: Fragments): Selected {
+function selectedIn(node: FieldNode, fragments: Selecting['fragments']): Selected {
   const read = known.get(node) ?? readSelected(fieldsIn(node.selectionSet, fragments), fragments);
   known.set(node, read);
   return read;
 }
 
-function readSelected(nodes: readonly FieldNode[], fragments: Fragments): Selected {
+function readSelected(nodes: readonly FieldNode[], fragments: Selecting['fragments']): Selected {
   const aliases = new Map<string, Set<string>>();
   const anywhere = new Set<string>();
   let copiesInside = 1;
@@ -79,7 +77,7 @@ function readSelected(nodes: readonly FieldNode[], fragments: Fragments): Select
 
 function fieldsIn(
   set: SelectionSetNode | undefined,
-  fragments: Fragments,
+  fragments: Selecting['fragments'],
   visited = new Set<SelectionSetNode>(),
 ): readonly FieldNode[] {
   if (set === undefined || visited.has(set)) return [];

@@ -37,7 +37,6 @@ async function find(name: NodeName, context: RequestContext, info: Selecting): P
   return change && { ...change, asOf: at };
 }
 
-/** @param what The key of a record. */
 async function findMatch({ domain, at }: NodeName, what: readonly string[], context: RequestContext) {
   const [time, type = '', digest] = what;
   const firstSeen = instantOfKey(time);

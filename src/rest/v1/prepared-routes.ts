@@ -36,10 +36,7 @@ export function prepareRoute(executor: GraphqlExecutor, route: Route) {
       state === null
         ? null
         : { stored: prepareStored(executor, state), tag: tagOfOperation(readStored(file)) },
-    /**
-     * Whether the state may be asked for alone, and bodies are kept: those of the specification's operations.
-     * Others have parameters that are checked by the operation, before a 304, too, or are pages.
-     */
+    /** Whether the state may be asked for alone: others are pages, or have parameters to be checked before. */
     isPlain: parameters.every(({ name }) => name === 'domain' || name === 'at'),
     /** What a client gets as it happens that accepts server-sent events; null: it gets the body. */
     stream:
@@ -62,7 +59,6 @@ const FRAGMENTS = [
   ...['HttpHeaderFields', 'ChangeFields', 'RecordMatchFields', 'HeaderMatchFields'],
   ...['DnsRecordWithText', 'DnsRecordFields'],
 ];
-const OF_TABLES = ['RecordMatchFields', 'HeaderMatchFields'];
 
 export function prepareStored(executor: GraphqlExecutor, file: string, isTable = false): StoredOperation {
   return executor.prepare(readStored(file, isTable));
@@ -74,7 +70,7 @@ function readStored(file: string, isTable = false): string {
   let text = readText(file);
   for (const name of FRAGMENTS) {
     if (!text.includes(`...${name}`)) continue;
-    const folder = isTable && OF_TABLES.includes(name) ? 'tables/' : '';
+    const folder = isTable && name.endsWith('MatchFields') ? 'tables/' : '';
     text += `\n${name === 'DnsRecordFields' ? dnsRecordFragment() : readText(`${folder}${name}.graphql`)}`;
   }
   return text;

@@ -3,10 +3,9 @@ import Negotiator from 'negotiator';
 import { maskError, type OnInternalError, STATUS_OF_CODE } from '../../graphql/format-error.js';
 import { ForbiddenError, methodNotAllowed, PublicError, UnauthenticatedError } from '../../model/errors.js';
 
-const NAME = 'realm="Domain Metadata Service"';
-const REALM = `Bearer ${NAME}`;
+const REALM = 'Bearer realm="Domain Metadata Service"';
 /** For readers of feeds, and for no others: browsers would ask for a password (RFC 7617, section 2). */
-const BASIC = `, Basic ${NAME}, charset="UTF-8"`;
+const BASIC = ', Basic realm="Domain Metadata Service", charset="UTF-8"';
 
 /** The members of RFC 9457, a stable code, and header fields. For a feed, a token may be sent as a password. */
 export function problemOf(error: unknown, onInternalError: OnInternalError, isFeed = false) {

@@ -25,10 +25,7 @@ interface Row {
   readonly scope: Scope | null;
   /** What is answered where the field is null; null: it never is. */
   readonly missing: ((variables: Variables) => PublicError) | null;
-  /**
-   * The stored operation that selects nothing but `version`, where that of the route selects it besides the
-   * body: answers have an ETag and a Last-Modified. Null: they have none; those of feeds an ETag of the body.
-   */
+  /** The stored operation that selects nothing but `version`, for validators. Null: only feeds have an ETag. */
   readonly state: string | null;
   /** Whose stored operation it runs, with variables that no parameter has; absent: its own. */
   readonly runs?: { readonly operationId: string; readonly variables: Variables };

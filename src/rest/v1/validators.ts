@@ -22,14 +22,11 @@ export function tagOfOperation(text: string): string {
 }
 
 /**
- * The tag is weak: one tag stands for the answer in every content coding, which are not the same bytes (RFC
- * 9110, section 8.8.3.3), and a GET is revalidated by weak comparison.
+ * The tag is weak: one tag stands for the answer in every content coding (RFC 9110, section 8.8.3.3).
  *
  * The time is that of the version, which is the microsecond of its recording or a later one, rounded up to a
  * whole second: each recording moves it forward (`leastNextVersion`), so that no date that a client was given
  * before is taken for the present state.
- *
- * @throws Error if the operation does not select `version`.
  */
 export function validatorsOf(found: { readonly version?: string }, operationTag: string): Validators {
   const { version } = found;

@@ -30,7 +30,6 @@ export interface Body {
    * @param place For a body with addresses.
    */
   present(found: object, countedFrom: Instant | null, place?: Place): object;
-  /** Of a page of a list, the other forms that it has. */
   readonly page?: {
     pageIn(found: object): PageResult<object>;
     itemOf(node: object): object;

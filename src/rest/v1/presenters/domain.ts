@@ -1,7 +1,6 @@
 import type { Body } from './body.js';
 import { type DnsRecordResult, presentDnsRecord } from './dns-records.js';
 
-/** What the stored operations on a domain find: the version, and what the body has, in its order. */
 interface DomainResult {
   readonly version?: string;
   readonly dnsRecords?: readonly DnsRecordResult[];
