@@ -488,21 +488,6 @@ describe('the connections to one address', () => {
     expect(most).toBe(limit);
   });
 
-  test('count for an IPv4-mapped address and the IPv4 address together', async () => {
-    const held: Socket[] = [];
-    behave = (socket) => socket.once('data', () => held.push(socket));
-    const client = clientOf({ http: raw }, { connectionsPerAddress: 1 });
-    const addresses = ['127.0.0.1', '::ffff:127.0.0.1', '::ffff:7f00:1'];
-    const answers = addresses.map((address) => client.observe('a.example', [address]));
-    for (const at of addresses.keys()) {
-      await expect.poll(() => held.length).toBe(at + 1);
-      await new Promise((resolve) => setTimeout(resolve, 30));
-      expect(held).toHaveLength(at + 1);
-      held[at]?.end(`${HEAD}\r\n`);
-    }
-    expect((await Promise.all(answers)).map(short)).toEqual(addresses.map(() => ({ http: {} })));
-  });
-
   test('are not waited for once the address is known not to respond', async () => {
     const before = raw.connections;
     const client = clientOf({ http: raw }, { connectionsPerAddress: 4, timeout: 300 });
