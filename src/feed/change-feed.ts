@@ -55,9 +55,9 @@ export async function loadEnd(prisma: PrismaClient): Promise<FeedPlace> {
   return row === null ? NO_PLACE : endOf(row);
 }
 
-/** How many rows of the feed are read for a page. */
+/** Rows of the feed, for a page. */
 const MOST_EXAMINED = 10_000;
-/** How many octets of records and values are read for a page. */
+/** Of records and values, for a page. */
 const MOST_OCTETS = 262_144;
 /** In characters, of the values of a page: as JSON they may be six times as many. */
 const MOST_CHARACTERS = 1_000_000;
@@ -79,7 +79,7 @@ interface FeedRow extends FeedPlace {
   readonly matching: bigint;
 }
 
-/** Null where `after` is not a place in the feed: it is older than what is kept, or than a restore. */
+/** Null where `after` is not in the feed: it is older than what is kept, or than a restore. */
 export function loadFeed(prisma: PrismaClient, key: FeedKey, tables = ON_SERVER): Promise<FeedPage | null> {
   return readFewThenMany(key.first, (rows) => readPage(prisma, key, rows, tables), MOST_EXAMINED);
 }
@@ -197,10 +197,10 @@ async function readChanges(prisma: PrismaClient, rows: readonly FeedRow[], key: 
   const ofHeaders = rows.map((row) => HEADER_CHANGES.some((kind) => hasKind(row, kind)));
   const ofSite = rows.map((row) => hasKind(row, 'SITE_STATUS_CHANGED'));
   const changes = changeSources().map(
-    ({ kinds: [kind], rows: changed }) => Prisma.sql`
+    ({ kinds: [kind = 'DNS_RECORD_ADDED'], rows: changed }) => Prisma.sql`
       SELECT place, change.* FROM feed JOIN (${changed}) AS change
           ON change.domain = feed.domain AND change.date = feed.observed_at
-         AND ${(kind && OF_OTHERS[kind]) ?? OF_RECORDS}`,
+         AND ${OF_OTHERS[kind] ?? OF_RECORDS}`,
   );
   await tables.awaitWriters(prisma);
   const names = rows.map(({ domain }) => domain);
@@ -240,7 +240,6 @@ async function readChanges(prisma: PrismaClient, rows: readonly FeedRow[], key: 
   });
 }
 
-/** Whether a row of the feed has changes of a table. */
 const OF_RECORDS = Prisma.sql`change.type = ANY (string_to_array(feed.types, ','))`;
 const OF_OTHERS: Partial<Record<ChangeKind, Prisma.Sql>> = {
   HEADER_CREATED: Prisma.sql`feed.of_headers`,

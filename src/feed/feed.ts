@@ -7,7 +7,7 @@ import type { Caller } from '../limits/caller.js';
 import { nextTurn } from '../limits/turns.js';
 import { paced } from '../loaders/create-loaders.js';
 import { type ChangesAnywhere, changeTest } from '../model/change-filter.js';
-import { CHANGE_KINDS, type ChangeKind } from '../model/change-kinds.js';
+import { CHANGE_KINDS } from '../model/change-kinds.js';
 import { BusyError, ClientGoneError, PublicError, RateLimitedError } from '../model/errors.js';
 import { type FeedKey, type FeedPage, type FeedPlace, goneCursor, loadEnd, loadFeed } from './change-feed.js';
 
@@ -20,13 +20,13 @@ type LivePage = Pick<FeedPage, 'items' | 'end'>;
 
 /** In milliseconds. */
 const DEFAULTS = {
-  /** How often it is looked whether anything was recorded. */
+  /** From one look for what was recorded to the next. */
   lookEvery: 250,
   /** A stream that a proxy has left open does not stay so for days. */
   longest: 3_600_000,
-  /** How long pages are kept for all who listen. What is erased from the database is still sent for as long. */
+  /** Of pages, for all who listen. What is erased from the database is still sent for as long. */
   keptFor: 15_000,
-  /** After which one gets an empty page that none of the changes were for. */
+  /** After which a listener gets an empty page if no change was for it. */
   advanceAfter: 15_000,
 };
 
@@ -43,7 +43,6 @@ const MOST_LISTENERS = 500;
 const MOST_OF_CLIENT = 25;
 
 const TOO_MANY = `Too many live streams: a client may have ${MOST_OF_CLIENT}. Close others.`;
-const CLOSED = 'The service is being stopped.';
 
 /**
  * The feed of changes. While there are listeners, what is recorded is read once for all of them. Each goes on at
@@ -58,7 +57,7 @@ export class Feed {
   /** The end of the feed when it was looked at last, and what tells that it is another. */
   #end: string | undefined;
   readonly #ends = new EventEmitter().setMaxListeners(0);
-  #isClosed = false;
+  #closed: PublicError | undefined;
   /** By the place that they follow. */
   readonly #pages: LRUCache<string, FeedPage, FeedPlace>;
 
@@ -72,7 +71,7 @@ export class Feed {
       ignoreFetchAbort: true,
       sizeCalculation: ({ octets }) => octets + 1,
       fetchMethod: async (_key, _stale, { context: after }) => {
-        const page = await this.#pageAfter({ kinds: ALL_KINDS, after });
+        const page = await this.#pageAfter({ kinds: new Set(CHANGE_KINDS), after });
         // Nothing is kept where there is nothing yet.
         return keyOf(page.end) === keyOf(after) ? undefined : page;
       },
@@ -112,8 +111,8 @@ export class Feed {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
-    this.#endAll(new PublicError('UNAVAILABLE', CLOSED));
+    this.#closed = new PublicError('UNAVAILABLE', 'The service is being stopped.');
+    this.#endAll(this.#closed);
     await this.#looking;
   }
 
@@ -125,7 +124,7 @@ export class Feed {
   }
 
   #enter(client: string): AbortController {
-    if (this.#isClosed) throw new PublicError('UNAVAILABLE', CLOSED);
+    if (this.#closed !== undefined) throw this.#closed;
     const ofClient = [...this.#listeners.values()].filter((each) => each === client).length;
     if (ofClient >= MOST_OF_CLIENT) throw new RateLimitedError(10, TOO_MANY);
     if (this.#listeners.size >= MOST_LISTENERS) throw new BusyError(10, 'Too many live streams are open.');
@@ -186,8 +185,6 @@ export class Feed {
     this.#looking = undefined;
   }
 }
-
-const ALL_KINDS: ReadonlySet<ChangeKind> = new Set(CHANGE_KINDS);
 
 function keyOf({ number, recordedAt, given }: FeedPlace): string {
   return `${number} ${recordedAt} ${given}`;

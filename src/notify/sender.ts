@@ -34,7 +34,7 @@ const LEASE = 120_000_000n;
 const WATCHED_EVERY = 10_000_000n;
 /** In microseconds, for what has not settled: watched domains are looked at meanwhile. */
 const LONGEST_WAIT = 60_000_000n;
-/** In milliseconds: how long a sender that stops waits for what does not answer. */
+/** In milliseconds: how long a sender that stops waits for a mail server, or a database, that does not answer. */
 const WITHOUT_ANSWER = 5_000;
 /** In a message. */
 const MOST_CHANGES = 100;
@@ -71,7 +71,6 @@ export class Sender {
     this.#stopping.abort();
     const abort = setTimeout(() => this.#aborting.abort(), grace);
     const ended = this.#looking.then(() => Promise.all(this.#active.values()));
-    // A mail server, and a database, may take longer than there is time.
     await Promise.race([ended, pause(grace + WITHOUT_ANSWER, undefined, { ref: false })]);
     clearTimeout(abort);
   }

@@ -75,16 +75,17 @@ export function createDomainObserver(options: DomainObserverOptions) {
  * address counts towards no other timeout.
  */
 function withTimeout<Answer extends DnsAnswer | HttpAnswer>(answer: Answer, signal: AbortSignal): Answer {
-  const isTimeout =
-    answer.kind === 'failed' && answer.failure.code === 'stopped' && signal.reason === CHECK_TIMEOUT;
-  return isTimeout ? { ...answer, ...failed('timeout', 'no answer in the time for one check') } : answer;
+  const isStopped = answer.kind === 'failed' && answer.failure.code === 'stopped';
+  if (!isStopped || signal.reason !== CHECK_TIMEOUT) return answer;
+  return { ...answer, ...failed('timeout', 'no answer in the time for one check') };
 }
 
 function limitHeaders(answer: HttpAnswer, limits: ObservationLimits): HttpAnswer {
-  const excess = answer.kind === 'answered' ? excessOfHeaders(answer.headers, limits) : null;
+  if (answer.kind === 'failed') return answer;
+  const excess = excessOfHeaders(answer.headers, limits);
   return excess === null
     ? answer
-    : { ...failed('too-large', excess), httpsDeclined: 'scheme' in answer && answer.scheme === 'http' };
+    : { ...failed('too-large', excess), httpsDeclined: answer.scheme === 'http' };
 }
 
 /**
@@ -114,8 +115,9 @@ function withAliases(answers: DnsAnswers): DnsAnswers {
   const own = LINK_TYPES.flatMap((type) => recordsOf(answers.get(type)));
   const links = recordsByType([...own, ...[...answers.values()].flatMap(({ aliases = [] }) => aliases)]);
   const joined = new Map(answers);
-  for (const [type, records] of links)
+  for (const [type, records] of links) {
     joined.set(type, { kind: 'answered', nameExists: true, records, aliases: [] });
+  }
   return joined;
 }
 

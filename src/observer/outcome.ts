@@ -37,9 +37,8 @@ export function outcomeOf(dns: DnsAnswers, http: HttpAnswer, heldBack: HeldBack 
   const { scheme, status, address } = http;
   const response = { scheme, status, address };
   if (heldBack === null) return { dns: names, http: response };
-  const { since, checks, until } = heldBack;
-  const times = { since: formatInstant(since), checks, until: formatInstant(until) };
-  return { dns: names, http: { ...response, heldBack: times } };
+  const [since, until] = [formatInstant(heldBack.since), formatInstant(heldBack.until)];
+  return { dns: names, http: { ...response, heldBack: { since, checks: heldBack.checks, until } } };
 }
 
 /** Nothing was observed: the domain is observed again after a longer time. */

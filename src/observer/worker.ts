@@ -5,7 +5,7 @@ import type { Instant } from '../model/instant.js';
 import { isContention } from '../recorder/contention.js';
 import type { Recorder } from '../recorder/recorder.js';
 import type { Logger } from '../telemetry/logging.js';
-import { type Counts, type Room, sharePlaces } from './limiter.js';
+import type { Room } from './limiter.js';
 import { LookClock } from './look-clock.js';
 import { CHECK_TIMEOUT, type DomainCheck, type DomainObserver } from './observe-domain.js';
 import { type CheckOutcome, hasFailed, isOutage, outcomeOf } from './outcome.js';
@@ -38,8 +38,6 @@ interface WorkerOptions {
 
 /** In milliseconds: finished checks wait for others to be recorded with, and free places to be filled. */
 const GATHERING = 50;
-const EITHER: Counts = { normal: 1, low: 1 };
-const NOTHING: Counts = { normal: 0, low: 0 };
 /** In milliseconds: the pause after the database has failed. */
 const AFTER_FAILURE = 1000;
 /** In milliseconds: how long a worker that stops waits for a database that does not respond. */
@@ -97,16 +95,17 @@ export class Worker {
     }
   }
 
-  /** @returns how many more may be due. */
-  async #lease(): Promise<Counts> {
+  /** @returns whether more may be due. */
+  async #lease(): Promise<boolean> {
     const { now, prisma, lease } = this.#options;
     const time = now();
     const fault = this.#clock.faultOf(time);
     this.#note('clock', fault);
-    if (fault !== null) return NOTHING;
-    if (!this.#hasRoom(EITHER)) return EITHER;
+    if (fault !== null) return false;
+    const room = this.#room();
+    if (room.free === 0) return true;
     const until = time + BigInt(lease) * 1000n;
-    const leased = await this.#attempt(() => leaseDue(prisma, time, until, this.#room()));
+    const leased = await this.#attempt(() => leaseDue(prisma, time, until, room));
     const observedAt = now();
     for (const domain of leased?.domains ?? []) {
       // Not AbortSignal.any: it leaks where one of its signals lives long (nodejs/node#55351), and on Node.js
@@ -115,7 +114,7 @@ export class Worker {
       if (this.#stopping.signal.aborted) this.#aborted.push(domain);
       else this.#running.set(domain, { controller, ended: this.#check(domain, observedAt, controller) });
     }
-    return leased?.left ?? NOTHING;
+    return leased?.mayBeMore ?? false;
   }
 
   async #check(domain: LeasedDomain, observedAt: Instant, controller: AbortController): Promise<void> {
@@ -138,20 +137,16 @@ export class Worker {
     return { places: concurrency, free: Math.max(most - this.#running.size, 0), low };
   }
 
-  #hasRoom(wanted: Counts): boolean {
-    const { normal, low } = sharePlaces(this.#room(), wanted);
-    return normal + low > 0;
-  }
-
-  /** Waits until there is room for what was left; others may be due after the idle time. */
-  async #pauseUntilRoom(left: Counts): Promise<void> {
+  /** Waits for the idle time or, if more may be due, until there is more room. */
+  async #pauseUntilRoom(mayBeMore: boolean): Promise<void> {
     const { signal } = this.#stopping;
-    const end = performance.now() + this.#options.idle;
-    const step = left.normal + left.low > 0 ? GATHERING : this.#options.idle;
+    const { idle } = this.#options;
+    const end = performance.now() + idle;
+    const { free } = this.#room();
     do {
       // Aborted, it rejects: the loop ends at once.
-      await pause(step, undefined, { signal }).catch(() => undefined);
-    } while (!signal.aborted && performance.now() < end && !this.#hasRoom(left));
+      await pause(mayBeMore ? GATHERING : idle, undefined, { signal }).catch(() => undefined);
+    } while (!signal.aborted && performance.now() < end && this.#room().free <= free);
   }
 
   async #writeFinished(): Promise<void> {

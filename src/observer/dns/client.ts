@@ -30,9 +30,7 @@ export interface DnsClientOptions {
 export type DnsClient = ReturnType<typeof createDnsClient>;
 
 export function createDnsClient(options: DnsClientOptions) {
-  const named = options.servers.map((server) => createNameServer(server, options.queriesPerServer));
-  // One that is named twice is one witness.
-  const servers = [...new Map(named.map((server) => [server.text, server])).values()];
+  const servers = options.servers.map((server) => createNameServer(server, options.queriesPerServer));
   return {
     /**
      * Queries the types of one name: one or a few first, and all others at once when there is an answer. If
@@ -180,19 +178,9 @@ class Lookup {
     const candidates = others.length > 0 ? others : this.#servers;
     const server = candidates[Math.floor(at / TRIES_IN_A_ROW) % candidates.length];
     if (server === undefined || this.invention !== undefined) return STOPPED;
-    const wasOpen = server.breaker.isOpen;
     if (!(await server.limiter.enter(signal, priority))) return STOPPED;
-    const leave = () => server.limiter.leave(priority);
-    // Silent since: all that waited for it would time out, one after the other. Before the first answer there is
-    // no view that another server's could mix with.
-    const isSilent = server.breaker.isOpen && !wasOpen && !this.#isBound;
-    const better = isSilent ? candidates.find(({ breaker }) => !breaker.isOpen) : undefined;
-    if (better !== undefined) {
-      leave();
-      this.#beginAt(better);
-      return this.#send(query, at);
-    }
-    const answer = await queryServer({ server, question, timeout, signal }).finally(leave);
+    const answer = await queryServer({ server, question, timeout, signal });
+    server.limiter.leave(priority);
     if (answer.kind === 'failed') return answer;
     const invented = await checks?.invented(server.text, question.type, answer.records);
     if (invented !== undefined) {

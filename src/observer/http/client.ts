@@ -1,5 +1,4 @@
 import { isIP } from 'node:net';
-import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 import { CircuitBreaker } from '../circuit-breaker.js';
 import { Limiter } from '../limiter.js';
@@ -34,14 +33,9 @@ export function createHttpClient(options: HttpClientOptions) {
     }),
   });
 
-  async function requestUnlessSilent(
-    target: Target,
-    breaker: CircuitBreaker,
-    time: number,
-    signal: AbortSignal,
-  ): Promise<HttpAnswer> {
+  async function request(target: Target, breaker: CircuitBreaker, time: number, signal: AbortSignal) {
     const silent = failed('timeout', `${endpointText(target)} has not responded lately`);
-    if (!breaker.allows()) return { ...silent, obstacle: 'slow' };
+    if (!breaker.allows()) return { ...silent, obstacle: 'slow' } as const;
     const sent = performance.now();
     const outcome = await sendRequest(target, options, time, signal);
     const code = outcome.kind === 'answered' ? null : outcome.failure.code;
@@ -68,12 +62,11 @@ export function createHttpClient(options: HttpClientOptions) {
       let timeLeft = options.timeout;
       const requestBy = (scheme: 'https' | 'http') =>
         tryAddresses(selected, async (address) => {
-          // An IPv4-mapped address leads to the same machine as its IPv4 address.
-          const { limiter, breakers } = states.memo(ipaddr.process(address).toString());
+          const { limiter, breakers } = states.memo(address);
           if (!(await limiter.enter(signal))) return STOPPED;
           const began = performance.now();
           const target = { scheme, domain, address, port: options[`${scheme}Port`] };
-          const outcome = await requestUnlessSilent(target, breakers[scheme], timeLeft, signal);
+          const outcome = await request(target, breakers[scheme], timeLeft, signal);
           timeLeft = Math.max(0, timeLeft - (performance.now() - began));
           limiter.leave();
           return outcome;
@@ -88,14 +81,8 @@ export function createHttpClient(options: HttpClientOptions) {
 
 const NO_ADDRESS = failed('no-address', 'the domain has no address');
 
-/** Of several addresses' obstacles the one that counts most comes first. */
-const NEXT_ADDRESS: readonly FailedRequest['obstacle'][] = [
-  'slow',
-  'closed',
-  'no-tls',
-  'refused',
-  'no-route',
-];
+/** The one that counts most, of several addresses, comes first. */
+const OBSTACLES: readonly FailedRequest['obstacle'][] = ['slow', 'closed', 'no-tls', 'refused', 'no-route'];
 
 /**
  * Tries the addresses one after the other until one gives a response, or a failure that is the site's own.
@@ -110,12 +97,12 @@ export async function tryAddresses(
   const failures: FailedRequest[] = [];
   for (const address of addresses) {
     const outcome = await request(address);
-    if (outcome.kind === 'answered' || !NEXT_ADDRESS.includes(outcome.obstacle)) return outcome;
-    failures.push(outcome);
+    if (outcome.kind === 'answered' || !OBSTACLES.includes(outcome.obstacle)) return outcome;
+    // Of equal ones the last counts.
+    failures.unshift(outcome);
   }
-  const rank = ({ obstacle }: FailedRequest) => NEXT_ADDRESS.indexOf(obstacle);
-  const [first = NO_ADDRESS] = failures.reverse().sort((one, other) => rank(one) - rank(other));
-  return first;
+  const rank = ({ obstacle }: FailedRequest) => OBSTACLES.indexOf(obstacle);
+  return failures.sort((one, other) => rank(one) - rank(other))[0] ?? NO_ADDRESS;
 }
 
 /** Every address that can be reached rejects the connection, or TLS for the name: HTTP may be tried. */

@@ -3,7 +3,7 @@ import { Prisma, type PrismaClient } from '../../database/generated/client.js';
 import { PLANNED_EACH_TIME } from '../../database/query-limits.js';
 import type { Instant } from '../../model/instant.js';
 import { retryOnContention } from '../../recorder/contention.js';
-import { type Counts, type Priority, type Room, sharePlaces } from '../limiter.js';
+import { type Priority, type Room, sharePlaces } from '../limiter.js';
 import type { CheckOutcome } from '../outcome.js';
 
 export interface LeasedDomain {
@@ -40,8 +40,6 @@ const CANDIDATES_PER_DOMAIN = 4;
  * Takes domains that are due, until their lease ends (docs/decisions/0005-leases.md). Of two workers that want
  * the same one, one gets it: the update holds only where it is still due. The candidates come from a statement
  * of their own: on sharded tables, none can lock rows over several shards.
- *
- * @returns `left`: how many more are due, or may be.
  */
 export async function leaseDue(prisma: PrismaClient, now: Instant, until: Instant, room: Room) {
   const lowMost = sharePlaces(room, { normal: 0, low: room.free }).low;
@@ -56,11 +54,8 @@ export async function leaseDue(prisma: PrismaClient, now: Instant, until: Instan
      WHERE name = ANY(${names}) AND due <= ${now}
     RETURNING name, lease, every, scheduled, failures, observed_at IS NULL AS first`;
   const domains = names.length === 0 ? [] : await retryOnContention(takeStillDue);
-  const taken = (priority: Priority) => domains.filter((domain) => priorityOf(domain) === priority).length;
   // What was not queried may be due, and so may what other workers had before this one.
-  const lowLeft = lowMost === 0 ? 1 : low.length - taken('low');
-  const left: Counts = { normal: normal.length - taken('normal'), low: lowLeft };
-  return { domains, left };
+  return { domains, mayBeMore: lowMost === 0 || domains.length < normal.length + low.length };
 }
 
 /** Those that are due first, in random order. */
@@ -85,14 +80,10 @@ const PLANNED = Prisma.raw(PLANNED_EACH_TIME);
 
 /** The names of those that are still in the lease that they were taken with. */
 export async function stillHeld(prisma: PrismaClient, domains: readonly LeasedDomain[]) {
-  const where = { name: { in: domains.map(({ name }) => name) }, lease: { in: leasesOf(domains) } };
+  const [names, leases] = [domains.map(({ name }) => name), domains.map(({ lease }) => lease)];
+  const where = { name: { in: names }, lease: { in: leases } };
   const rows = await prisma.watchedDomain.findMany({ where, select: { name: true } });
   return new Set(rows.map(({ name }) => name));
-}
-
-/** Those that one statement has taken have the same. */
-function leasesOf(domains: readonly LeasedDomain[]): string[] {
-  return [...new Set(domains.map(({ lease }) => lease))];
 }
 
 /**
@@ -101,9 +92,7 @@ function leasesOf(domains: readonly LeasedDomain[]): string[] {
  */
 export async function completeLeases(prisma: PrismaClient, completions: readonly Completion[]) {
   const names = completions.map(({ domain }) => domain.name);
-  const next = Prisma.raw(
-    'CASE WHEN w.every = done.every THEN done.next ELSE done.observed_at + w.every END',
-  );
+  const next = Prisma.sql`CASE WHEN w.every = done.every THEN done.next ELSE done.observed_at + w.every END`;
   await retryOnContention(
     () => prisma.$executeRaw`
       ${PLANNED} UPDATE watched_domain AS w
@@ -123,10 +112,11 @@ export async function completeLeases(prisma: PrismaClient, completions: readonly
 
 /** Returns domains as they were before their lease, for other workers to observe. */
 export async function handBack(prisma: PrismaClient, domains: readonly LeasedDomain[]): Promise<void> {
+  const [names, leases] = [domains.map(({ name }) => name), domains.map(({ lease }) => lease)];
   await retryOnContention(
     () => prisma.$executeRaw`
       ${PLANNED} UPDATE watched_domain SET due = scheduled, lease = NULL
-       WHERE name = ANY (${domains.map(({ name }) => name)}) AND lease = ANY (${leasesOf(domains)}::uuid[])`,
+       WHERE name = ANY (${names}) AND lease = ANY (${leases}::uuid[])`,
   );
 }
 

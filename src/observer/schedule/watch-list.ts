@@ -57,8 +57,7 @@ export async function unwatchDomains(prisma: PrismaClient, names: readonly strin
 
 /** Prisma counts a subquery with an offset, for which Citus would send all names to the coordinator. */
 export async function countWatched(prisma: PrismaClient): Promise<number> {
-  type Row = { readonly count: number };
-  const [row] = await prisma.$queryRaw<Row[]>`SELECT count(*)::int AS count FROM watched_domain`;
+  const [row] = await prisma.$queryRaw<{ count: number }[]>`SELECT count(*)::int FROM watched_domain`;
   return row?.count ?? 0;
 }
 

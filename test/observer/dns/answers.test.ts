@@ -23,15 +23,7 @@ $TTL 300
 www      CNAME edge
 edge     CNAME edge.b
 edge.b   A    192.0.2.9
-loop     CNAME pool
-pool     CNAME loop
-lost     CNAME nowhere
-away     CNAME www.example.org.
-bare.ent A    192.0.2.10
-octets   TXT  "\195\169 \000\255\\065"
 `;
-
-const OCTETS = String.raw`é \000\255\092065`;
 
 let server: DnsTestServer;
 beforeAll(async () => {
@@ -57,36 +49,12 @@ test('every type of one name is queried at once, and answered in canonical form 
   ]);
 });
 
-const ask = (name: string, type: string) => outcome(clientForTest([server]), name, type);
-
-test.each([
-  ['of a name that does not exist is NXDOMAIN', 'nowhere.example.test', 'A', 'NXDOMAIN'],
-  ['of a name without records of the type is empty: the name exists', 'edge.b.example.test', 'AAAA', []],
-  ['of a name with nothing but names below it is empty: it exists', 'ent.example.test', 'A', []],
-  ['of a CNAME to a name that does not exist is NXDOMAIN', 'lost.example.test', 'A', 'NXDOMAIN'],
-  ['for one CNAME of a loop is there', 'loop.example.test', 'CNAME', [{ target: 'pool.example.test' }]],
-  [
-    'with octets that are not UTF-8 is exact',
-    'octets.example.test',
-    'TXT',
-    [{ txt: OCTETS, entries: [OCTETS] }],
-  ],
-])('the answer %s', async (_what, name, type, expected) => {
-  const records = typeof expected === 'string' ? expected : expected.map((one) => ({ host: name, ...one }));
-  expect(await ask(name, type)).toEqual(records);
-});
-
 test('a name that DNS does not allow is not queried, and fails', async () => {
   const before = server.questions;
-  expect(await ask(`${'a'.repeat(64)}.test`, 'A')).toEqual({ failed: 'malformed' });
-  expect(await ask('a..test', 'A')).toEqual({ failed: 'malformed' });
+  for (const name of [`${'a'.repeat(64)}.test`, 'a..test']) {
+    expect(await outcome(clientForTest([server]), name, 'A')).toEqual({ failed: 'malformed' });
+  }
   expect(server.questions).toBe(before);
-});
-
-test('a chain that leaves what the server knows is no answer, and still shows its CNAMEs', async () => {
-  const answer = (await clientForTest([server]).query('away.example.test', ['A'])).get('A');
-  const alias = { host: 'away.example.test', rdata: '{"target":"www.example.org"}' };
-  expect(answer?.aliases).toMatchObject([alias]);
 });
 
 test('queried for CNAME, only that of the queried name counts', async () => {

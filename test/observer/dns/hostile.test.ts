@@ -5,10 +5,8 @@ import { canonicalType, typeNumber } from '../../../src/model/dns-types.js';
 import { canonicalHostName, hostNameOctets } from '../../../src/model/host-name.js';
 import { readAnswer } from '../../../src/observer/dns/evidence.js';
 import { createQuestion, encodeQuery, responseTo } from '../../../src/observer/dns/message.js';
-import { truncated } from '../../support/dns-behaviours.js';
 import { uint16, nameOctets as wireName } from '../../support/dns-octets.js';
 import { rr } from '../../support/dns-records.js';
-import { clientForTest, outcome, serverForTest } from './asking.js';
 
 const TYPES = [
   ...['A', 'AAAA', 'NS', 'CNAME', 'PTR', 'SOA', 'TXT', 'MX', 'SRV', 'CAA', 'NAPTR', 'HINFO', 'DS', 'CDS'],
@@ -131,22 +129,4 @@ describe('a query', () => {
     expect(encodeQuery(question, 0x1234, true).toString('hex')).toBe(withEdns.replaceAll(' ', ''));
     expect([...hostNameOctets('.')]).toEqual([0]);
   });
-});
-
-test('any octets that a server sends end in an answer or a failure, and never in an error or a wait without end', async () => {
-  const server = await serverForTest();
-  server.generate(() => []);
-  /** How much of the id, flags and question is before the octets. */
-  const kept = fc.constantFrom(0, 2, 12, 40);
-  await fc.assert(
-    fc.asyncProperty(octets(600), kept, fc.boolean(), type, async (sent, keep, overTcp, asked) => {
-      const hostile = ({ answer }: { answer: () => Buffer }) => ({
-        messages: [Buffer.concat([answer().subarray(0, keep), sent])],
-      });
-      server.behave('*', overTcp ? truncated(hostile) : hostile);
-      const client = clientForTest([server], { timeout: 20 });
-      expect(await outcome(client, OWNER, asked)).toBeDefined();
-    }),
-    { numRuns: 100 },
-  );
 });

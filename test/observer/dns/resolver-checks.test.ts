@@ -104,14 +104,6 @@ test('a denial without proof is not confirmed where the other resolver invents a
   expect(await outcome(client, 'gone.test', 'A')).toEqual({ failed: 'unproven' });
 });
 
-test('a resolver that denies such names, or does not answer for them, is taken at its word', async () => {
-  const server = await serverForTest({ zone: ZONE });
-  const { checks, client, reported } = observing(server);
-  expect(await outcomes(client, 'parked.example.test')).toMatchObject({ A: [{ ip: INVENTED }] });
-  expect(checks.states).toEqual([{ server: text(server), checkedAt: NOW, invented: [] }]);
-  expect(reported).toEqual([]);
-});
-
 test('it is checked again after an hour, and what has changed is reported', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   onTestFinished(() => void vi.useRealTimers());

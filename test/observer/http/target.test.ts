@@ -4,7 +4,6 @@ import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { guardedLookup, hostField, selectAddresses } from '../../../src/observer/http/target.js';
 import { isPublicAddress } from '../../../src/observer/public-address.js';
-import { endpointText } from '../../../src/observer/verdict.js';
 import { startHttpServer } from '../../support/web-server.js';
 
 describe('the addresses that are tried', () => {
@@ -44,11 +43,6 @@ test.each([
     expect(hostField({ scheme, domain: 'a.example', address: '192.0.2.7', port })).toBe(field);
   },
 );
-
-test('an endpoint is written as in a URL', () => {
-  expect(endpointText({ address: '192.0.2.7', port: 80 })).toBe('192.0.2.7:80');
-  expect(endpointText({ address: '2001:db8::7', port: 443 })).toBe('[2001:db8::7]:443');
-});
 
 /** What the lookup gives the socket for a name: the addresses, or the error's name. */
 function answerOf(address: string, allowPrivate: boolean, name: string, all = false): unknown {
