@@ -95,7 +95,6 @@ test('the access tokens of one subject have one budget, whichever of them comes'
   expect([await left('alice', '1'), await left('alice', '2'), await left('bob', '3')]).toEqual([8, 7, 8]);
 });
 
-/** Seconds since the epoch, so far from now. */
 const seconds = (fromNow: number) => Math.floor(Date.now() / 1000) + fromNow;
 const encoded = (text: string) => Buffer.from(text).toString('base64url');
 

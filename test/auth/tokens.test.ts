@@ -13,7 +13,6 @@ const NOW = 1_709_288_430_123_456n;
 const MINUTE = 60_000_000n;
 const NEW = { name: 'a', scopes: ['dns:read'], createdAt: NOW, expiresAt: null } as const;
 
-/** A verifier whose clock the test sets. */
 const verifierAt = (time: { now: bigint }) => createTokenVerifier(database.prisma, () => time.now);
 
 test('a token is dms_ and 256 random bits in base64url', async () => {

@@ -46,7 +46,6 @@ test.each(['Apollo Client', 'urql'])('the documented versions of %s are those of
   expect({ ...project.dependencies, ...project.devDependencies }).toMatchObject(packages);
 });
 
-/** What tells the two times apart. */
 function expectThenAndNow(then: Shown, now: Shown): void {
   const data = '2001:db8::7';
   expect(then.domain.dnsRecords).toContainEqual(expect.objectContaining({ data, removed: null }));

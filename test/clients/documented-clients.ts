@@ -17,7 +17,6 @@ export function documentedCode(heading: string, url: string): ReadonlyMap<string
   return new Map(Array.from(blocks, ([, language = '', code = '']) => [language, here(code)]));
 }
 
-/** For the tests of a file. */
 export function folderOfFile(): ClientFolder {
   const folder = new ClientFolder();
   afterAll(() => folder.remove());

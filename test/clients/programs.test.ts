@@ -26,7 +26,6 @@ test.skipIf(!HAS_PYTHON)('Python reads the pages of REST, and asks GraphQL, as d
 /** As root it would take another user, who may not enter the folder. */
 const USER = process.getuid?.() === 0 ? 'user root;' : '';
 
-/** nginx with the documented configuration. */
 async function startNginx(): Promise<string> {
   const port = await freePort();
   const documented = documentedCode('nginx', service.url).get('nginx') ?? '';

@@ -3,7 +3,6 @@ import { expect, test } from 'vitest';
 import { formatError, maskError } from '../../src/graphql/format-error.js';
 import { InvalidDomainError, RateLimitedError, UnavailableError } from '../../src/model/errors.js';
 
-/** What a client gets of an error, and what the log gets. */
 function mask(error: unknown) {
   const logged: unknown[] = [];
   return { told: maskError(error, (inside) => logged.push(inside)), logged };
@@ -13,7 +12,6 @@ const INTERNAL = { code: 'INTERNAL', message: "Internal error. It is in the serv
 const AWAY = 'The database does not answer. Try again shortly.';
 const UNAVAILABLE = { code: 'UNAVAILABLE', message: AWAY, retryAfter: 5 };
 
-/** An error of Prisma's adapter. */
 const ofAdapter = (cause: object) => ({ code: 'P2010', meta: { driverAdapterError: { cause } } });
 const errorWith = (properties: object) => Object.assign(new Error('password=secret'), properties);
 

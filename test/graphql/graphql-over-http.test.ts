@@ -6,10 +6,7 @@ const service = serviceOfFile();
 
 const audits = serverAudits({ url: () => `${service.url}/graphql` });
 
-/**
- * A request that is not valid is answered with 400 in every media type, as Apollo Server does: logs, proxies and
- * clients see by the status that it failed. See "GraphQL over HTTP" in docs/graphql.md.
- */
+/** Invalid requests get 400 in every media type: see "GraphQL over HTTP" in docs/graphql.md. */
 const NOT_FOLLOWED = ['572B', 'FDE2', '7B9B'];
 
 const followed = audits.filter(({ id }) => !NOT_FOLLOWED.includes(id));

@@ -36,7 +36,7 @@ async function countReads(text: string, work: () => Promise<unknown>): Promise<n
 test.each([
   ['by graphql-js', `domains(names: ${JSON.stringify(DOMAINS.slice(0, 3))})`, 300],
   ['compiled', 'domain(name: "d0.example")', 100],
-])('errors have their path, and no location, for which lines are read: %s', async (_how, parent, count) => {
+])('errors of an operation have a path and no location: executed %s', async (_how, parent, count) => {
   const query = `query ($from: Timestamp!, $to: Timestamp!) { ${parent} { ${failing(100, DIFF)} } }`;
   const reads = await countReads(query, async () => {
     for (const _time of [1, 2, 3]) {

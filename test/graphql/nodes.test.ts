@@ -160,9 +160,3 @@ test('an id made of anything gives what has it, null, or the error INVALID_PARAM
   });
   await fc.assert(property, { numRuns: 10 });
 });
-
-test('a node costs as a domain', async () => {
-  const nodes = await nodesOf('example.com');
-  const fields = nodes.map(({ id }, at) => `n${at}: node(id: "${id}") { id }`);
-  expect((await send(`{ ${fields.join(' ')} }`)).extensions.cost).toBe(nodes.length);
-});

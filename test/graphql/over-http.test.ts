@@ -28,7 +28,6 @@ async function send(init: RequestInit, query: Record<string, string> = {}) {
 const postBody = (body: string, type = 'application/json', headers = {}) =>
   send({ method: 'POST', headers: { 'content-type': type, ...headers }, body });
 
-/** What the log has of failures inside. */
 const failures = () => service.logged.filter(({ level }) => level === 'error');
 
 test('a request is answered by POST', async () => {
@@ -270,7 +269,7 @@ test('__typename is answered without introspection', async () => {
 });
 
 test.each(['development', 'production'])(
-  'an inside error is masked, and logged by its id: %s',
+  'an inside error is masked and logged under the id of its request, NODE_ENV=%s',
   async (env) => {
     vi.stubEnv('NODE_ENV', env);
     onTestFinished(() => void vi.unstubAllEnvs());

@@ -10,7 +10,6 @@ import { serviceOfFile, startServiceForTest, type TestService } from '../support
 
 const folder = mkdtempSync(join(tmpdir(), 'dms-operations-'));
 const GRAPHQL = { maxFields: 1000, introspection: true, persistedOnly: undefined };
-/** Without a list. */
 const service = serviceOfFile({ role: 'api', graphql: GRAPHQL }, ({ database }) =>
   insertDomain(database.pool, { name: 'a.example' }),
 );
@@ -26,7 +25,6 @@ const ANSWER = '{"data":{"domain":{"name":"a.example"}},"extensions":{"cost":1}}
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
-/** The parameters of a request for a document by its name. */
 const named = (sha256Hash: string, version = 1) => {
   return { extensions: { persistedQuery: { version, sha256Hash } } };
 };

@@ -14,7 +14,6 @@ const QUERIES = DOCUMENT.definitions.flatMap((node) =>
 
 const service = serviceOfFile({}, withSamples);
 
-/** What a browser gets at /graphql, with its content security policy. */
 async function open() {
   const headers = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
   const response = await service.fetch('/graphql', { headers });

@@ -57,7 +57,6 @@ async function subscribe(variables: object = {}, url = service.url, query = CHAN
   return { ...stream, result: async () => resultOf(await stream.next()) };
 }
 
-/** The same in parts, as Apollo Client does. */
 async function subscribeInParts(variables: object = {}, url = service.url, query = CHANGES): Promise<Stream> {
   const stream = await openParts(`${url}/graphql`, graphqlRequest(query, variables));
   onTestFinished(() => stream.close());
@@ -83,7 +82,6 @@ const nodesIn = (result: Result | undefined): { new: string }[] => result?.data?
 const valuesIn = (result: Result | undefined) => nodesIn(result).map((node) => node.new);
 const cursorIn = (result: Result | undefined) => result?.data?.changes.pageInfo.endCursor;
 
-/** The values that results have, up to one. */
 async function valuesUntil(last: string, stream: Pick<Stream, 'result'>): Promise<string[]> {
   const values: string[] = [];
   while (values.at(-1) !== last) {
@@ -207,7 +205,6 @@ test.each(FORMS)('a subscription $form ends with the cursor where no budget is l
   expect(await valuesUntil('c', again)).toEqual(['c']);
 });
 
-/** GraphQL on /graphql of a server of its own. */
 async function serve(live: LiveOptions): Promise<string> {
   const feed = new Feed(service.database.prisma, live);
   const executor = openExecutor(service.database, { anonymous: 1e9, token: 1e9 }, { feed });
@@ -391,7 +388,7 @@ test.each([
 test.each([
   ['text/event-stream', ':\n\n'],
   [ACCEPT_PARTS, '\r\nContent-Type: application/json\r\n\r\n{}\r\n---'],
-])('a stream without anything to send has a sign every 15 seconds: %s', async (accept, heartbeat) => {
+])('a silent stream shows every 15 seconds that it is open: %s', async (accept, heartbeat) => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const controller = new AbortController();

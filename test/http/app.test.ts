@@ -7,7 +7,6 @@ const service = serviceOfFile({}, ({ database }) => insertDomain(database.pool, 
 
 const get = (path: string, headers: Record<string, string> = {}) => service.fetch(path, { headers });
 
-/** The line of the log of a request. */
 const loggedAs = (requestId: string) =>
   vi.waitUntil(() => service.logged.find((line) => line['requestId'] === requestId), { timeout: 60_000 });
 

@@ -9,7 +9,6 @@ const service = serviceOfFile({ auth, anonymousScopes }, ({ record }) => record(
 
 const POST = graphqlRequest('{ __typename }');
 
-/** GET from a script, which takes a page as well. */
 const byPage = (accept: string): RequestInit => ({ headers: { accept } });
 
 const ASKING: readonly (readonly [path: string, init: RequestInit])[] = [

@@ -13,7 +13,6 @@ const service = serviceOfFile({
   telemetry: { metricsPort: 0, metricsHost: '127.0.0.1', traces: false },
 });
 
-/** The value of a metric; 0 where there is none. */
 async function counted(series: string): Promise<number> {
   const metrics = await (await fetch(`${service.metricsUrl}/metrics`)).text();
   const line = metrics.split('\n').find((each) => each.startsWith(`${series} `));
@@ -23,7 +22,6 @@ async function counted(series: string): Promise<number> {
 const total = (api: string, operation: string, status: number) =>
   counted(`dms_http_requests_total{api="${api}",operation="${operation}",status="${status}"}`);
 
-/** The lines of the log of a request, once there are any. */
 async function linesOf(id: string | undefined) {
   const find = () => service.logged.filter(({ requestId }) => requestId === id);
   await vi.waitFor(() => expect(find()).not.toEqual([]), { timeout: 60_000 });

@@ -47,7 +47,6 @@ test('probes say that all is well, to anyone by GET or HEAD, at the root whateve
   }
 });
 
-/** What both probes say. */
 async function said() {
   const [live, ready] = await Promise.all([probe('/livez'), probe('/readyz')]);
   const body: unknown = await ready.json();

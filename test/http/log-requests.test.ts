@@ -41,12 +41,14 @@ afterEach(async () => {
   await server.close();
 });
 
-function send(...paths: readonly string[]): Socket {
+function send(octets: string): Socket {
   const socket = connect(server.port, '127.0.0.1');
   sockets.push(socket);
-  socket.write(paths.map((path) => `GET ${path} HTTP/1.1\r\nhost: a\r\n\r\n`).join(''));
+  socket.write(octets);
   return socket;
 }
+
+const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: a\r\n\r\n`;
 
 async function counted(series: string): Promise<string | undefined> {
   const all = (await registry.metrics()).split('\n');
@@ -54,29 +56,27 @@ async function counted(series: string): Promise<string | undefined> {
 }
 
 test('an answer whose client goes in the midst of it is logged as aborted', async () => {
-  const socket = send('/long');
+  const socket = send(get('/long'));
   await once(socket, 'readable');
   socket.destroy();
   await expect.poll(() => lines).toMatchObject([{ path: '/long', status: 200, aborted: true }]);
 });
 
 test('an answer that the service cuts off in the midst of it is logged as aborted', async () => {
-  send('/cut').resume();
+  send(get('/cut')).resume();
   await expect.poll(() => lines).toMatchObject([{ path: '/cut', status: 200, aborted: true }]);
 });
 
 test('the rejection of a body that never came, when its connection is gone, is logged without a status', async () => {
-  const socket = connect(server.port, '127.0.0.1');
-  sockets.push(socket);
   const fields = 'host: a\r\ncontent-type: application/json\r\ncontent-length: 9\r\n';
-  socket.write(`POST /body HTTP/1.1\r\n${fields}\r\n{`);
+  const socket = send(`POST /body HTTP/1.1\r\n${fields}\r\n{`);
   await expect.poll(() => counted('dms_http_requests_in_flight')).toBe('1');
   socket.resetAndDestroy();
   await expect.poll(() => lines).toMatchObject([{ path: '/body', status: 0, aborted: true }]);
 });
 
 test('responses that were never sent are logged and counted without a status', async () => {
-  const socket = send('/waiting', '/short');
+  const socket = send(get('/waiting') + get('/short'));
   await expect.poll(() => counted('dms_http_requests_in_flight')).toBe('2');
   socket.destroy();
   await expect.poll(() => lines).toHaveLength(2);

@@ -18,7 +18,6 @@ const rateLimits = { anonymous: 8, token: 100 };
 const service = serviceOfFile(() => ({ database, telemetry, rateLimits }));
 const withoutPort = serviceOfFile(() => ({ database }));
 
-/** The value of each series, by its name and labels. */
 async function series({ metricsUrl } = service): Promise<Map<string, number>> {
   const response = await fetch(`${metricsUrl}/metrics`);
   expect(response.status).toBe(200);
@@ -108,7 +107,6 @@ test('each rejection is counted under the name of the budget that is used up', a
   const one = { anonymous: 1, token: 1 };
   const limited = await startServiceForTest({ database, role: 'api', telemetry, rateLimits: one });
   const get = (headers = {}) => limited.rest('/domain/example.com', headers);
-  /** How many of so many requests are rejected. */
   const rejections = async (count: number, send: () => Promise<{ readonly status: number }>) => {
     let rejected = 0;
     for (let time = 0; time < count; time += 1) rejected += Number((await send()).status === 429);

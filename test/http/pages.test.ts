@@ -95,7 +95,6 @@ test.each(['/api/v1/docs', '/graphiql'])('%s loads nothing of other hosts, by it
 
 const SCRIPT = '/assets/graphiql/graphql-worker.js';
 
-/** What the pages load, in a content coding. */
 async function load(coding: string) {
   const response = await service.fetch(SCRIPT, { headers: { 'accept-encoding': coding } });
   const names = ['content-type', 'content-encoding', 'content-length', 'vary'];

@@ -21,7 +21,6 @@ const service = serviceOfFile({ http: CORS }, async ({ database }) => {
 const open = serviceOfFile(() => ({ database: service.database, http: { ...HTTP, corsOrigins: '*' } }));
 const closed = serviceOfFile(() => ({ database: service.database }));
 
-/** What the service answers to a client that accepts a coding. */
 const getAs = (coding: string, path = PATH, init: RequestInit = {}) =>
   service.fetch(path, { ...init, headers: { 'accept-encoding': coding, ...init.headers } });
 
@@ -43,7 +42,7 @@ test.each([
 });
 
 test.each(['br', 'gzip'])(
-  'in %s, an answer is the same, in fewer octets, with one weak tag',
+  'the octets in %s are those of the answer without it, and fewer, with one weak tag',
   async (coding) => {
     const [plain, coded] = [await getAs('identity'), await getAs(coding)];
     const text = await plain.text();
@@ -164,7 +163,7 @@ test('with CORS_ORIGINS=* all pages may read, and a cache has one answer for req
 });
 
 test.each([PATH, '/graphql'])(
-  'a preflight permits tokens and conditions, and needs none: %s',
+  'a preflight permits tokens and conditions, and needs no token: %s',
   async (path) => {
     for (const [asked, origin] of PERMITTING) {
       const { status, headers } = await preflight(asked, ALLOWED, path);

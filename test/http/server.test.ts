@@ -33,7 +33,6 @@ const done: RequestListener = (_request, response) => response.end('done');
 /** Limits that a test sees, in milliseconds. */
 const limited = (limits: object) => ({ timeLimits: { ...TIME_LIMITS, checkEvery: 50, ...limits } });
 
-/** Opens a connection and sends octets on it as they are. */
 async function send(octets: string): Promise<Socket> {
   const socket = connect(server.port, '127.0.0.1').on('error', () => {});
   onTestFinished(() => void socket.destroy());
@@ -73,7 +72,7 @@ test('a server that closes finishes a response that has begun, and then closes i
 });
 
 test.each(['', 'expect: a-pony\r\n'])(
-  'a server that closes sends slow readers all of a response, asked with "%s"',
+  'a server that closes sends all of a response that its client is slow to read, of a request with "%s"',
   async (field) => {
     const size = 20_000_000;
     await start();
@@ -184,7 +183,6 @@ test('an address has so many connections at most: others are closed, and each th
   await start(done, { connectionsPerClient: 2 });
   const first = await send('');
   await send('');
-  /** Whether a new connection is answered. */
   const isAnswered = async (localAddress = '127.0.0.1') => {
     const socket = connect({ port: server.port, host: '127.0.0.1', localAddress }).on('error', () => {});
     socket.write(GET);

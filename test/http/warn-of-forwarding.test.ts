@@ -4,7 +4,6 @@ import { startServiceForTest } from '../support/service.js';
 
 const database = databaseOfFile();
 
-/** The warnings of a service that gets requests with these values of X-Forwarded-For. */
 async function warningsOf(trustProxy: number | readonly string[], values: readonly (string | undefined)[]) {
   const service = await startServiceForTest({ database, trustProxy });
   for (const value of values)

@@ -132,7 +132,6 @@ test('each operation of a document has its own cost', () => {
   expect([of('A'), of('B'), of('A')]).toEqual([[1], [10], [1]]);
 });
 
-/** Something that is selected of a domain. */
 interface Piece {
   readonly field: 'name' | 'dnsRecords' | 'httpHeaders' | 'changes' | 'diff';
   readonly first: [written: string, length: number];
@@ -147,13 +146,7 @@ const DECLARED =
   '($yes: Boolean!, $no: Boolean!, $on: Boolean! = true, $few: Int, $many: Int!, $some: Int = 120)';
 const GIVEN = { yes: true, no: false, few: 3, many: 250 };
 /** How a page's length is written, and which it is. */
-const FIRSTS = {
-  '': 100,
-  '(first: 5)': 5,
-  '(first: $few)': 3,
-  '(first: $many)': 250,
-  '(first: $some)': 120,
-};
+const FIRSTS = { '': 100, '(first: 5)': 5, '(first: $few)': 3, '(first: $many)': 250, '(first: $some)': 120 };
 /** How a selection is included, 1, or left out. */
 const CONDITIONS = {
   ...{ '': 1, '@include(if: $yes)': 1, '@include(if: $no)': 0, '@skip(if: $yes)': 0, '@skip(if: $no)': 1 },
@@ -331,7 +324,6 @@ test.each([
   expect(validate(SCHEMA, parse(source))).not.toEqual([]);
 });
 
-/** Fragments of which each spreads the next one, so many times. */
 const chain = (length: number, spread: string, last: string, type: string) => {
   const selected = (at: number) => (at === length ? last : spread.replaceAll('NEXT', `...F${at + 1}`));
   const all = Array.from({ length: length + 1 }, (_, at) => `fragment F${at} on ${type} { ${selected(at)} }`);

@@ -3,7 +3,6 @@ import { whileLocked } from '../support/database.js';
 import { aliases } from '../support/every-field.js';
 import { serviceOfFile } from '../support/service.js';
 
-/** TXT records of so many kB together. */
 function texts(domain: string, kilobytes: number) {
   return Array.from({ length: kilobytes }, (_, at) => ({
     ...{ host: domain, class: 'IN', type: 'TXT' },

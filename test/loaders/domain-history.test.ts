@@ -74,7 +74,7 @@ test.each([
   [LARGE + 1, LARGE, [undefined, 1]],
   [7, LARGE + 1, [1, undefined]],
 ])(
-  'a large history has no lists: of %i octets of records and %i of headers',
+  'a large history has no lists, which are read by pages: of %i octets of records and %i of headers',
   async (dnsRecords, httpHeaders, lists) => {
     await insertDomain(database.pool, { name: 'a.example' });
     await insertDnsRecords(database.pool, 'a.example', [{ type: 'A', rdata: { ip: '192.0.2.1' } }]);

@@ -41,7 +41,6 @@ async function ask(query: string, tables = ON_SERVER) {
   return executeBy(openExecutor(database, undefined, { loaders, feed }), query);
 }
 
-/** By graphql-js. */
 function executeBy(executor: GraphqlExecutor, query: string) {
   const viewer = { ...anonymous(), scopes: new Set(['search:read' as const]) };
   const contextValue = executor.contextFor(callerOf(viewer));
@@ -197,9 +196,8 @@ describe('the last pages of a long list of records read no more than the first',
   });
 });
 
-// A plan for any interval may read a whole history.
 test.skipIf(TEST_SERVER === undefined || IS_POOLED)(
-  'questions are planned with their values, however often they come',
+  'questions are planned with their values, however often they come: a plan for any interval may read a whole history',
   async () => {
     const one = await openDatabase({ ...database.options, poolSize: 1 });
     const executor = openExecutor(one);

@@ -12,7 +12,6 @@ const database = databaseOfFile(async (opened) => {
 });
 beforeEach(() => emptyTestDatabase(database));
 
-/** The data of a query, as JSON has it; the query must have no errors. */
 async function data(source: string, variables = {}): Promise<unknown> {
   const result = await executeFreely(executor, source, variables);
   expect(result.errors).toBeUndefined();

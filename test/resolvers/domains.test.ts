@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { serviceOfFile, startServiceForTest } from '../support/service.js';
+import { serviceOfFile } from '../support/service.js';
 
 const NAMES = ['a.example', 'b.example', 'xn--bcher-kva.example'];
 const service = serviceOfFile({}, ({ record }) =>
   record(...NAMES.map((domain, at) => ({ domain, at, records: [`192.0.2.${at}`] }))),
 );
 
-const ask = (names: readonly string[], { at = '', selection = 'name', asked = service } = {}) =>
-  asked.graphql(`query ($names: [String!]!) { domains(names: $names${at}) { ${selection} } }`, { names });
+const ask = (names: readonly string[], { at = '', selection = 'name' } = {}) =>
+  service.graphql(`query ($names: [String!]!) { domains(names: $names${at}) { ${selection} } }`, { names });
 
 test('several domains come in the order of their names, each as often as it is named, and null for one that is not recorded', async () => {
   const names = ['b.example', 'nothing.example', 'BÜCHER.example.', 'a.example', 'b.example'];
@@ -45,14 +45,4 @@ test('several domains may be 1,000, and not more', async () => {
   const message = 'names: 1001 names; 1000 are allowed.';
   expect(errors).toMatchObject([{ message, extensions: { code: 'INVALID_PARAMETER' } }]);
   expect((await ask([])).data.domains).toEqual([]);
-});
-
-test('several domains count by name in the rate limit', async () => {
-  const rateLimits = { anonymous: 10, token: 1 };
-  const asked = await startServiceForTest({ database: service.database, rateLimits });
-  const { fields, extensions } = await ask(Array(4).fill('a.example'), { asked });
-  expect([fields.get('ratelimit'), extensions]).toEqual([expect.stringContaining('r=6'), { cost: 4 }]);
-  expect((await ask(Array(8).fill('a.example'), { asked })).data.domains).toHaveLength(8);
-  const { errors } = await ask(['a.example'], { asked });
-  expect(errors).toMatchObject([{ extensions: { code: 'RATE_LIMITED' } }]);
 });

@@ -44,7 +44,6 @@ async function ask(query: string, variables = {}) {
   return { data: JSON.parse(JSON.stringify(data ?? null)), codes, paths };
 }
 
-/** The fields of a domain that must have no errors. */
 async function fieldsOf(fields: string, name = 'one.example') {
   const { data, codes } = await ask(`{ domain(name: "${name}") { ${fields} } }`);
   expect(codes).toBeUndefined();

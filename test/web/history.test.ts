@@ -48,7 +48,6 @@ interface Page {
   readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string };
 }
 
-/** Loads the newest changes, page by page, as many pages at most. */
 async function loadHistory(first: number, pages: number): Promise<LoadedHistory> {
   let history: LoadedHistory = { changes: [], since: null, before: null, ...(await stateAt()) };
   let after: string | null = null;

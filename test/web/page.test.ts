@@ -19,7 +19,6 @@ const rowsOf = <Row>(rows: readonly Row[], at = 0) => (IS_LONG ? rows : rows.sli
 
 const service = serviceOfFile({}, withSamples);
 
-/** A service on the same database, until the test ends. */
 const startBeside = (options: TestServiceOptions) =>
   startServiceForTest({ database: service.database, ...options });
 
@@ -68,7 +67,6 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
   const textOf = async (element: ReturnType<Page['locator']>) =>
     (await element.innerText()).replace(/\s+/g, ' ').trim();
 
-  /** The rows of the matches under a heading. */
   const matches = (page: Page, title: string) =>
     page.getByRole('region', { name: title }).last().locator('tbody tr');
 
@@ -133,7 +131,6 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
     ]);
   });
 
-  /** Clicks in the timeline, at a share of its width. */
   const clickTimeline = async (page: Page, share: number, modifiers: 'Shift'[] = []) => {
     const picture = page.getByRole('img', { name: /record sets and headers/ });
     await expect.poll(async () => (await picture.boundingBox())?.width ?? 0).toBeGreaterThan(100);
@@ -422,7 +419,6 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
 
   const SOME_VIEWS = ['/?q=example.com', '/domains/example.com?as=table'];
 
-  /** When all that a view shows is there. */
   const settled = async (page: Page) => {
     await page.waitForLoadState('load');
     await expect.poll(() => page.locator('.loading, [aria-busy="true"]').count()).toBe(0);
@@ -613,7 +609,7 @@ describe.skipIf(CHROMIUM === undefined)('the page', () => {
     ['?types=%00&headers=%ff&zoom=x', /^Latest state$/],
   ] as const;
   test.each(rowsOf(addresses, 2))(
-    'an address is understood, or said to be wrong: %s',
+    'an address that someone wrote is understood, or said to be wrong: %s',
     async (view, title) => {
       const page = await open(`/domains/example.com${view}`);
       await page.getByRole('heading', { name: title }).waitFor();

@@ -29,10 +29,6 @@ test.each([
   }
 });
 
-test('Get domain needs no token', async () => {
-  expect((await get(EVERYTHING, {})).text).toBe(EVERY_BODY['']);
-});
-
 test('a domain without records and headers has empty lists and no changes', async () => {
   const times = '"created":"2024-03-01T10:20:30.123456Z","lastUpdate":"2024-03-01T10:20:30.123456Z"';
   const body = `{"domain":"empty.example",${times},"dnsRecords":[],"httpHeaders":[]}`;

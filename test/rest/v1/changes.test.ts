@@ -45,7 +45,6 @@ const askDomain = async (selection: string, of = `name: "${NAME}"`) => {
   return data.domain;
 };
 
-/** The changes of each page. */
 async function pagesOf(name: string, query: string): Promise<Change[][]> {
   const pages = [];
   for (let after = ''; ; ) {

@@ -91,9 +91,8 @@ test.each([
   expect(headers.get('vary')).toBe('Accept, Accept-Encoding, Authorization');
 });
 
-const PROTECTED = (['dns', 'details', 'headers'] as const).map(
-  (list) => [`/${list}`, `${list}:read`] as const,
-);
+const LISTS = ['dns', 'details', 'headers'] as const;
+const PROTECTED = LISTS.map((name) => [`/${name}`, `${name}:read`] as const);
 
 test.each(PROTECTED)('%s without a token is 401, whatever the domain is', async (path) => {
   for (const name of ['example.com', 'example.net', '%zz']) {

@@ -127,12 +127,6 @@ test.each([
   expect(JSON.parse(await response.text())).toMatchObject({ status: 400, code });
 });
 
-test('a stream of a question that the cursor is not of is rejected', async () => {
-  const id = (await (await listen()).next())?.id;
-  const { response } = await listen(`?kinds=HEADER_UPDATED&after=${id}`);
-  expect(JSON.parse(await response.text())).toMatchObject({ code: 'INVALID_CURSOR' });
-});
-
 test('a stream ends with a problem where the rate limit is used up, and continues after its last id without loss', async () => {
   const rateLimits = { anonymous: 3, token: 1_000_000 };
   const limited = await startServiceForTest({ database: service.database, rateLimits });

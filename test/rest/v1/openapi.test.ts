@@ -78,8 +78,6 @@ async function readDocument(asked: TestService): Promise<Document> {
 
 const operations = () => Object.values(document.paths).map(({ get }) => get);
 
-const run = promisify(execFile);
-
 /** Whether an operation needs no token where ANONYMOUS_SCOPES is not set. */
 const isOpenByDefault = (scope: string | null) => scope === null || scope === 'search:read';
 
@@ -160,9 +158,7 @@ test('every parameter and every 200 of the OpenAPI document has an example, whic
 });
 
 test('values that documents show as they are, with slashes, colons and asterisks, need no percent-encoding', () => {
-  const all = operations().flatMap(({ parameters }) =>
-    parameters.filter((parameter) => parameter.in === 'query'),
-  );
+  const all = operations().flatMap(({ parameters }) => parameters.filter((each) => each.in === 'query'));
   const reserved = all.filter(({ example }) => /[:/*]/.test(String(example)));
   // The example is an IPv4 address; those of IPv6 have colons.
   expect(new Set([...reserved.map(({ name }) => name), 'ip'])).toEqual(
@@ -206,7 +202,7 @@ async function lintedClean(documents: readonly object[]): Promise<void> {
   // TypedRecordData is for clients: no operation has it.
   const unused = '--skip-rule=no-unused-components';
   const lint = [program, 'lint', ...files, '--extends=recommended', unused, '--format=json'];
-  const { stdout } = await run(process.execPath, lint, { cwd: folder, env });
+  const { stdout } = await promisify(execFile)(process.execPath, lint, { cwd: folder, env });
   await rm(folder, { recursive: true });
   // One report after another.
   const reports = stdout.trim().split(/(?<=^\})\s*(?=\{)/m);
@@ -242,8 +238,6 @@ test.each([
   expect(violations(EVERY_BODY[''].replace(right, wrong))).not.toEqual([]);
 });
 
-const UNKNOWN_TOKEN = `dms_${'A'.repeat(43)}`;
-
 /** Parameters of which an operation requires one. */
 const ONE_OF = new Set(['ip', 'value', 'match']);
 
@@ -255,7 +249,7 @@ const ASK: Readonly<Record<string, (path: string) => Promise<Response>>> = {
   200: (path) => askWithToken(path),
   400: (path) => askWithToken(path),
   404: (path) => askWithToken(path),
-  401: (path) => service.fetch(`/api/v1${path}`, { headers: bearer(UNKNOWN_TOKEN) }),
+  401: (path) => service.fetch(`/api/v1${path}`, { headers: bearer(`dms_${'A'.repeat(43)}`) }),
   403: async (path) => {
     const headers = bearer(await service.createToken({ scopes: ['search:read'] }));
     return service.fetch(`/api/v1${path}`, { headers });

@@ -46,7 +46,7 @@ test('a date is its midnight, UTC, and its response is kept and revalidated as t
 const OPERATIONS = ['', '/details', '/headers', '/dns'];
 
 test.each(OPERATIONS)(
-  'a duration is an instant so long ago, and no cache keeps it: %s',
+  'a duration is an instant so long before now, and nobody keeps the response: /domain/{domain}%s',
   async (operation) => {
     const path = `/domain/a1.example${operation}`;
     // Between two observations, for longer than any test takes.

@@ -23,7 +23,6 @@ const service = serviceOfFile({ role: 'api', http }, async ({ record, createToke
   authorization = bearer(await createToken());
 });
 
-/** As if the domain had been recorded then. */
 async function setState(recordedAt: bigint, version: bigint = recordedAt): Promise<void> {
   const update = 'UPDATE domain SET recorded_at = $1, version = $2 WHERE name = $3';
   await service.database.pool.query(update, [recordedAt, version, NAME]);

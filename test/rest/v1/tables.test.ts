@@ -47,7 +47,6 @@ const onCluster = serviceOfFile(() => ({ database: onShards(database), role: 'ap
 const get = (path: string, accept?: string, fields: Record<string, string> = {}) =>
   service.rest(path.replace(/^\/api\/v1/, ''), { ...fields, ...(accept !== undefined && { accept }) });
 
-/** All pages of a list, each of three entries, by their links. */
 async function pagesOf(path: string, accept: string): Promise<string[]> {
   const pages: string[] = [];
   for (let next: string | undefined = `${path}&first=3`; next !== undefined; ) {
@@ -84,9 +83,9 @@ const EXPORTED = [
   ['/search/http-headers?name=server&contains=nginx', /^[^,]*,HTTP,server,,,"?[^,]*nginx/],
 ] as const;
 
-const TIMES = ['2023-01-10T08:00:00Z', '2023-09-10', '2024-01-01T00:00:15Z', undefined];
+const AT = ['2023-01-10T08:00:00Z', '2023-09-10', '2024-01-01T00:00:15Z', '2024-01-01T00:00:35Z', undefined];
 
-test.each(TIMES)('a search at %s has the rows of dms export --format csv, also on a cluster', async (at) => {
+test.each(AT)('a search at %s has the rows of dms export --format csv, also on a cluster', async (at) => {
   const options = at === undefined ? [] : ['--at', at];
   const { stdout } = await runDms(['export', '--format', 'csv', ...options], database.environment);
   const [head, ...rows] = stdout.split(/(?<=\r\n)/);
