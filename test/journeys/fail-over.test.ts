@@ -35,9 +35,7 @@ async function startAddress(first: PostgresqlCluster) {
   };
 }
 
-function portOf({ url }: PostgresqlCluster): number {
-  return Number(new URL(url).port);
-}
+const portOf = ({ url }: PostgresqlCluster) => Number(new URL(url).port);
 
 describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with two standbys', () => {
   let primary: PostgresqlCluster;

@@ -238,11 +238,11 @@ const garbage = fc.oneof(
 function requestsWithTokens(signed: readonly FuzzToken[]): fc.Arbitrary<FuzzRequest> {
   const sample = fc.constantFrom(...signed);
   // A header section of more than 16 KiB is not read; what is damaged may make it none at all.
-  const whole = sample.map((each) => ({ ...each, statuses: each.isValid ? [200] : [401, 431] }));
-  const replaced = fc.tuple(sample, fc.nat({ max: 2 }), garbage).map(([each, place, other]) => ({
-    token: each.token.split('.').with(place, other).join('.'),
-    statuses: [400, 401, 431],
-  }));
+  const whole = sample.map(({ token, isValid }) => ({ token, statuses: isValid ? [200] : [401, 431] }));
+  const replaced = fc.tuple(sample, fc.nat({ max: 2 }), garbage).map(([each, place, other]) => {
+    const token = each.token.split('.').with(place, other).join('.');
+    return { token, statuses: [400, 401, 431] };
+  });
   const valid = fc.constantFrom(...signed.filter(({ isValid }) => isValid));
   const cut = fc.tuple(valid, fc.nat()).map(([each, length]) => ({
     token: each.token.slice(0, length % each.token.length),
@@ -252,16 +252,11 @@ function requestsWithTokens(signed: readonly FuzzToken[]): fc.Arbitrary<FuzzRequ
   const place = fc.constantFrom('/dns', '/details', '/headers', '', 'graphql');
   return fc.tuple(token, place).map(([{ token: each, statuses }, where]) => {
     const bearer = ['authorization', `Bearer ${each}`] as const;
+    if (where === 'graphql') return { ...graphqlRequest('JWT', QUESTION, [JSON_TYPE, bearer]), statuses };
     const target = `/api/v1/domain/example.com${where}`;
-    const request =
-      where === 'graphql'
-        ? graphqlRequest('JWT', QUESTION, [JSON_TYPE, bearer])
-        : requestOf('JWT', { method: 'GET', target, fields: [bearer] });
-    return { ...request, statuses };
+    return { ...requestOf('JWT', { method: 'GET', target, fields: [bearer] }), statuses };
   });
 }
-
-const HEAD_OF_POST = 'POST /graphql HTTP/1.1\r\nHost: a\r\nConnection: close\r\n';
 
 /** What is hardly HTTP, with an end, so that nothing waits for more. */
 const notHttp = fc
@@ -271,13 +266,9 @@ const notHttp = fc
       'GET /x HTTP/9.9\r\n\r\n',
       'GET /x\r\n\r\n',
       'GET /x HTTP/1.1\r\n\r\n',
-      'GET http://127.0.0.1/x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
-      'OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
-      `${HEAD_OF_POST}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
-      `${HEAD_OF_POST}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`,
+      'POST /graphql HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
       'GET /x HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n',
       'GET /x HTTP/1.1\r\nHost : a\r\nConnection: close\r\n\r\n',
-      `GET /x HTTP/1.1\r\nHost: a\r\nX: ${'a'.repeat(20_000)}\r\n\r\n`,
     ),
   )
   .map((start) => ({ kind: 'not HTTP', octets: Buffer.from(`${start}\r\n\r\n\r\n\r\n`, 'latin1') }));

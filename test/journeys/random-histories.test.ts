@@ -150,17 +150,12 @@ async function lastSightsOf(domain: string): Promise<object> {
     dnsRecords { ... on DnsRecordEntry { type removed lastSeen } } httpHeaders { name present lastSeen } } }`;
   const { data } = await askGraphql(serving, query);
   const records: { type: string; removed: string | null; lastSeen: string }[] = data.domain.dnsRecords;
-  const headers: { name: string; present: boolean; lastSeen: string }[] = data.domain.httpHeaders;
   const sights = (isPresent: boolean) =>
-    records
-      .filter(({ removed }) => (removed === null) === isPresent)
-      .map(({ type, lastSeen }) => [type, lastSeen]);
-  return {
-    changes: data.domain.changeCount,
-    present: sights(true),
-    removed: sights(false).sort(),
-    headers: headers.map(({ name, present, lastSeen }) => [name, present, lastSeen]),
-  };
+    records.flatMap(({ type, removed, lastSeen }) =>
+      (removed === null) === isPresent ? [[type, lastSeen]] : [],
+    );
+  const headers = data.domain.httpHeaders.map(Object.values);
+  return { changes: data.domain.changeCount, present: sights(true), removed: sights(false).sort(), headers };
 }
 
 function lastSightsIn(history: DomainHistory, items: { kind: string; name?: string; lastSeen?: string }[]) {
@@ -170,9 +165,7 @@ function lastSightsIn(history: DomainHistory, items: { kind: string; name?: stri
       .dnsRecords.filter(({ removed }: { removed: string | null }) => removed === null)
       .map(({ data }: { data: { type: string } }) => [data.type, latestOf(history, data.type)]),
     removed: history.changes
-      .flatMap(({ entry, lastSeen }) =>
-        lastSeen === undefined || !entry ? [] : [[entry.data['type'], lastSeen]],
-      )
+      .flatMap(({ entry, lastSeen }) => (lastSeen && entry ? [[entry.data['type'], lastSeen]] : []))
       .sort(),
     headers: [...history.headers.keys()].sort().map((name) => {
       const isPresent = history.present.has(name);

@@ -46,10 +46,8 @@ export async function startDnsServer(options: DnsTestServerOptions = {}) {
     await once(udp, 'listening');
     const tcp = createServer({ noDelay: true });
     const bound = udp.address().port;
-    const isFree = await once(tcp.listen(bound, address), 'listening').then(
-      () => true,
-      () => false,
-    );
+    const listening = once(tcp.listen(bound, address), 'listening');
+    const isFree = await listening.then(() => true).catch(() => false);
     if (isFree) return new DnsTestServer(udp, tcp, zone);
     udp.close();
     if (port !== 0) throw new Error(`Port ${port} of ${address} is taken.`);

@@ -117,10 +117,7 @@ export async function recordDomains(count: number): Promise<string[]> {
 
 interface Body {
   readonly type: string;
-  readonly data: {
-    readonly changes: readonly RestChange[];
-    readonly domains?: readonly WatchedState[];
-  };
+  readonly data: Readonly<{ changes: readonly RestChange[]; domains?: readonly WatchedState[] }>;
 }
 
 /** The messages that were received, whose signatures are verified. */

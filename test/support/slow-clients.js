@@ -53,11 +53,9 @@ function openSlowClient(port, kind, address) {
     socket.write('a');
     sent += 1;
   }, BYTE_EVERY);
-  const closed = new Promise((resolve) => {
-    socket.once('close', () => {
-      clearInterval(dripping);
-      resolve(answer);
-    });
+  const answered = once(socket, 'close').then(() => {
+    clearInterval(dripping);
+    return answer;
   });
-  return { socket, sent: () => sent, answer: closed, connected: once(socket, 'connect') };
+  return { socket, sent: () => sent, answer: answered, connected: once(socket, 'connect') };
 }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 
 const LISTENER = `
   const server = require('node:net').createServer();
@@ -19,7 +19,11 @@ export async function openStalledPort(address: string, port = 0) {
   const [line] = await once(listener.stdout, 'data');
   const chosen = Number(String(line));
   listener.kill('SIGSTOP');
-  const queue = await fillQueue(address, chosen);
+  const queue = Array.from({ length: 6 }, () =>
+    connect({ host: address, port: chosen }).on('error', () => undefined),
+  );
+  // More connections than fit: as many as fit are made, which the first one's event shows.
+  await Promise.race(queue.map((socket) => once(socket, 'connect')));
   return {
     address,
     port: chosen,
@@ -29,13 +33,4 @@ export async function openStalledPort(address: string, port = 0) {
       await once(listener, 'close');
     },
   };
-}
-
-/** More connections than fit: as many as fit are made, which the first one's event shows. */
-async function fillQueue(address: string, port: number): Promise<readonly Socket[]> {
-  const queue = Array.from({ length: 6 }, () =>
-    connect({ host: address, port }).on('error', () => undefined),
-  );
-  await Promise.race(queue.map((socket) => once(socket, 'connect')));
-  return queue;
 }
