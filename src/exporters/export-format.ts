@@ -38,11 +38,7 @@ export interface PresentedStay extends KnownStay {
 }
 
 /** Stays that are not selected are not counted as left out either. */
-export function* presentStays(
-  history: StoredHistory,
-  selection: Selection,
-  omit: Omit,
-): Iterable<PresentedStay> {
+export function* presentStays(history: StoredHistory, selection: Selection, omit: Omit) {
   for (const stay of staysAsOf(history, selection.at)) {
     if (!isSelected(selection, stay.record.type, stay.removed)) continue;
     const rdata = attempt(() => presentRdata(stay.record));

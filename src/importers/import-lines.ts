@@ -41,10 +41,7 @@ const FLUSH_MILLISECONDS = 250;
  * @returns false if it stopped at a rejected line. Here, and when the input throws, what came before is
  *   recorded; when the database does, of each domain no line after one that is not.
  */
-export async function importLines(
-  chunks: AsyncIterable<readonly Line[]>,
-  options: ImportOptions,
-): Promise<boolean> {
+export async function importLines(chunks: AsyncIterable<readonly Line[]>, options: ImportOptions) {
   const { parse, summary, onRejected, strict } = options;
   const batches = new BatchQueue(options);
   try {

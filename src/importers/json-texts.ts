@@ -12,10 +12,7 @@ const BETWEEN = [Buffer.from('}{'), Buffer.from('} {')];
  * The lines of an object are told by their beginnings, so that a broken one takes no other with it: `{` alone
  * begins it, and the first line that begins with `}` or `{` ends it.
  */
-export async function* readJsonTexts(
-  source: AsyncIterable<Buffer>,
-  longest: number,
-): AsyncGenerator<readonly Line[]> {
+export async function* readJsonTexts(source: AsyncIterable<Buffer>, longest: number) {
   let pieces: Buffer[] = [];
   let [size, number] = [0, 0];
   const add = (bytes: Buffer) => {

@@ -38,10 +38,7 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
  *
  * @param longest In bytes: of a longer line one more is kept, so that none fills the memory.
  */
-export async function* readLines(
-  source: AsyncIterable<Buffer>,
-  longest = Number.POSITIVE_INFINITY,
-): AsyncGenerator<readonly Line[]> {
+export async function* readLines(source: AsyncIterable<Buffer>, longest = Number.POSITIVE_INFINITY) {
   let number = 0;
   /** Of the line that has no end yet. */
   let pieces: Buffer[] = [];

@@ -44,13 +44,11 @@ export function changeTest(filter: ChangesAnywhere): (change: FilteredChange) =>
     isOfDomains(change.domain);
 }
 
-export function domainTest(
-  filter: Pick<ChangesAnywhere, 'domains' | 'registrableDomain'>,
-): (domain: string) => boolean {
+export function domainTest(filter: Pick<ChangesAnywhere, 'domains' | 'registrableDomain'>) {
   const { domains, registrableDomain: of } = filter;
   const suffixes = domains?.flatMap(({ parts: [, below] }) => below ?? []) ?? [];
   const names = new Set(domains?.map(({ parts }) => parts.join('*')));
-  return (domain) =>
+  return (domain: string) =>
     (of === undefined || domain === of || domain.endsWith(`.${of}`)) &&
     (domains === undefined || names.has(domain) || suffixes.some((suffix) => domain.endsWith(suffix)));
 }

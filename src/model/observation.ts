@@ -84,10 +84,7 @@ export function excessOfHeaders(
   return null;
 }
 
-export function requireWithinLimits(
-  { dns, httpHeaders }: Pick<Observation, 'dns' | 'httpHeaders'>,
-  limits: ObservationLimits,
-): void {
+export function requireWithinLimits({ dns, httpHeaders }: Observation, limits: ObservationLimits): void {
   let [records, excess]: [number, string | null] = [0, null];
   for (const [type, { length }] of dns?.records ?? []) {
     records += length;
