@@ -63,11 +63,10 @@ async function verifyJwt(token: string, options: JwtVerifierOptions): Promise<Va
   if (!TYPES.includes(typeof typ === 'string' ? typ.toLowerCase() : typ)) {
     throw invalidToken(`unexpected "typ" header: the token has ${shown(typ)}, expected at+jwt, JWT, or none`);
   }
-  const viewer = viewerOf(payload);
   // A NumericDate may have a fraction (RFC 7519, section 2). JSON's 1e400 is Infinity.
   const seconds = Math.floor(payload.exp ?? Number.NaN);
   if (!Number.isSafeInteger(seconds)) throw invalidToken('the "exp" claim is not a time');
-  return { viewer, expiresAt: BigInt(seconds) * 1_000_000n };
+  return { viewer: viewerOf(payload), expiresAt: BigInt(seconds) * 1_000_000n };
 }
 
 /** Why a token is not valid, for the operator. It quotes nothing of the token but what was compared. */

@@ -23,11 +23,10 @@ export function limitRates(
   onRateLimited?: OnRateLimited,
 ) {
   const policyOf = (name: Viewer['kind']) => ({ name, limit: limits[name], seconds: 60 });
-  const policies = { token: policyOf('token'), anonymous: policyOf('anonymous') };
   // A limiter has one limit for all its clients.
-  const ofKind = { token: limiters(policies.token), anonymous: limiters(policies.anonymous) };
+  const ofKind = { token: limiters(policyOf('token')), anonymous: limiters(policyOf('anonymous')) };
   const note = (viewer: Viewer, counted: RateLimiterRes) => {
-    viewer.rates = { policy: policies[viewer.kind], counted };
+    viewer.rates = { policy: policyOf(viewer.kind), counted };
   };
   const rejected = ({ kind }: Viewer, counted: RateLimiterRes) => {
     onRateLimited?.(kind);

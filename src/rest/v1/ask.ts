@@ -34,12 +34,11 @@ export function createAsk(executor: GraphqlExecutor, viewer: Viewer): Ask {
     const { domain, ...others } = parameters;
     const segment = domain === undefined ? undefined : encodeURIComponent(String(domain));
     const requested = readParameters(route.parameters, segment, queryOf(others));
-    const caller = { viewer, signal: NEVER_GONE };
     const { body } = await findBody({
       route: asTable ? { ...route, stored: route.table } : route,
       ...requested,
       mediaType: 'application/json',
-      caller,
+      caller: { viewer, signal: NEVER_GONE },
       loaders: executor.primary,
     });
     return JSON.parse(typeof body === 'string' ? body : Buffer.concat(body).toString());
