@@ -6,7 +6,7 @@ import { type DnsTestServer, startDnsServer } from '../../support/dns-server.js'
 import { Zone } from '../../support/dns-zone.js';
 import { clientForTest, outcome, outcomeOf, serverForTest } from './asking.js';
 
-const ZONE = String.raw`
+const ZONE = `
 $ORIGIN example.test.
 $TTL 300
 @        IN SOA ns1 hostmaster.example.test. ( 4294967295 ; serial
