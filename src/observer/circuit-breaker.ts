@@ -11,7 +11,7 @@ export class CircuitBreaker {
   #latestResponse = Number.NEGATIVE_INFINITY;
   #nextTrial = 0;
 
-  /** @param threshold How many timeouts in a row open it. */
+  /** @param threshold Timeouts in a row that open it. */
   constructor(threshold: number) {
     this.#threshold = threshold;
   }

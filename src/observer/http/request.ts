@@ -159,13 +159,10 @@ const DECLINED_NAME =
 /** The server speaks none of the protocols offered (RFC 7301, section 3.2), or has chosen another. */
 const NO_PROTOCOL = /^(hello|handshake) ERR_SSL_(TLSV1_ALERT_NO_APPLICATION_PROTOCOL|BAD_EXTENSION)$/;
 
+type Meaning = readonly [error: RegExp, obstacle: Obstacle | undefined, code: FailureCode, message: string];
+
 /** What errors mean, by step and code: the first row counts. */
-const MEANINGS: readonly (readonly [
-  error: RegExp,
-  obstacle: Obstacle | undefined,
-  code: FailureCode,
-  message: string,
-])[] = [
+const MEANINGS: readonly Meaning[] = [
   [/^connect ECONNREFUSED$/, 'refused', 'refused', 'rejects the connection'],
   [/^connect ETIMEDOUT$/, 'slow', 'timeout', 'does not respond'],
   [NO_ROUTE, 'no-route', 'unreachable', 'cannot be reached'],
@@ -176,6 +173,8 @@ const MEANINGS: readonly (readonly [
   [/^(?!connect)\w+ (ERR_SSL_|ERR_TLS_|EPROTO$)/, undefined, 'tls', 'does not agree on TLS'],
 ];
 
+const CLOSED: Meaning = [/^/, 'closed', 'closed', 'closed the connection'];
+
 export function outcomeOfError(error: unknown, step: Step, endpoint: string): FailedRequest {
   if (error instanceof PrivateAddressError) return failed('private-address', error.message);
   if (error instanceof TooLargeError || error instanceof InvalidObservationError) {
@@ -183,8 +182,8 @@ export function outcomeOfError(error: unknown, step: Step, endpoint: string): Fa
     return failed(invalid, `invalid response from ${endpoint}: ${error.message}`);
   }
   const errno = errorCode(error);
-  const found = MEANINGS.find(([pattern]) => pattern.test(`${step} ${errno}`));
-  const [, obstacle, code, message] = found ?? [/^/, 'closed', 'closed', 'closed the connection'];
+  const [, obstacle, code, message] =
+    MEANINGS.find(([pattern]) => pattern.test(`${step} ${errno}`)) ?? CLOSED;
   // In the words of OpenSSL, if there are any.
   const detail = error instanceof Error && 'reason' in error ? error.reason : errno;
   return { ...failed(code, `${endpoint} ${message} (${detail || 'without a response'})`), obstacle };

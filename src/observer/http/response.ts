@@ -40,7 +40,6 @@ export async function requestHead(socket: Duplex, host: string, userAgent: strin
   throw new Error('the connection was closed');
 }
 
-const START_OF_HEAD = 'HTTP/';
 const EMPTY_LINES = /^[\r\n]+/;
 
 /** Empty lines before a head are skipped. */
@@ -69,8 +68,8 @@ function endOfHead(text: string, searched: number): number {
 
 /** What cannot become a head is rejected at once, without waiting for its end. */
 function checkBeginning(text: string): void {
-  const start = text.slice(0, START_OF_HEAD.length).toUpperCase();
-  if (!START_OF_HEAD.startsWith(start)) throw new InvalidObservationError('it is not HTTP.');
+  if (!'HTTP/'.startsWith(text.slice(0, 5).toUpperCase()))
+    throw new InvalidObservationError('it is not HTTP.');
   if (text.length > LARGEST_HEAD) throw headTooLarge();
 }
 
