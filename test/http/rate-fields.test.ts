@@ -133,7 +133,7 @@ test.each([
   ['what is no document', '{', 400],
   ['one in which all is left out', '{ domain(name: "example.com") @skip(if: true) { name } }', 200],
   ['a variable that is missing', 'query ($name: String!) { domain(name: $name) { name } }', 400],
-])('a GraphQL request in which nothing costs is 1, or 429: %s', async (_what, text, status) => {
+])('a GraphQL request in which nothing costs takes 1, or gets 429: %s', async (_what, text, status) => {
   const service = await start(2);
   const ask = (headers = {}) => told(service, '/graphql', graphqlRequest(text, {}, headers));
   for (const limit of [left(1), left(0)]) expect(await ask()).toMatchObject({ status, limit });

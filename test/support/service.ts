@@ -11,7 +11,7 @@ import { createRecorder } from '../../src/recorder/recorder.js';
 import { createLogger } from '../../src/telemetry/logging.js';
 import { askGraphql, askRest } from './ask.js';
 import { openTestDatabase } from './database.js';
-import { requireDocumentedAnswers } from './documented-fetch.js';
+import { requireDocumented, requireDocumentedAnswers } from './documented-fetch.js';
 import { type ObservationParts, observation } from './observations.js';
 
 export interface TestServiceOptions extends Partial<Settings> {
@@ -57,8 +57,14 @@ export async function startTestService(options: TestServiceOptions = {}) {
       createRecorder(database.pool).record(parts.map((each) => observation(each))),
     fetch: (path: string, init?: RequestInit) => fetch(url + path, init),
     graphql: (query: string, variables = {}, headers = {}) => askGraphql({ url }, query, variables, headers),
-    /** @param path After `/api/v1`. */
-    rest: (path: string, headers = {}) => askRest({ url }, path, headers),
+    /** What is answered must be documented. @param path After `/api/v1`. */
+    async rest(path: string, fields = {}) {
+      const answer = await askRest({ url }, path, fields);
+      const { status, text, fields: headers } = answer;
+      const response = new Response(text || null, { status, headers });
+      await requireDocumented('GET', `/api/v1${path.replace(/\?.*/s, '')}`, response);
+      return answer;
+    },
     async stop() {
       endRequirement();
       await stop();
