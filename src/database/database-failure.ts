@@ -11,7 +11,7 @@ const LOST = [
   /^Connection terminated(?: unexpectedly)?$/,
   /^Client (?:was closed|has encountered a connection error) and is not queryable/,
 ];
-/** Without limits of time, which a repetition would meet again. */
+/** Without limits of time, which another server would meet again. */
 const AWAY = [
   ...LOST,
   // Read-only, an input or output error; other connection exceptions, and insufficient resources; dropped,
@@ -49,8 +49,11 @@ export const isRefusal = hasSign([/^(?:57P0[123]|ECONNREFUSED|ENOENT|DatabaseNot
 /** Whether an error says only that the connection was lost, while a statement was running. */
 export const isLost = hasSign(LOST);
 
-/** Whether a SELECT may succeed at once: its server was away, or rolled it back for another session (class 40). */
-export const isPassing = hasSign([...AWAY, /^40\w{3}$/]);
+/** Whether a SELECT may succeed at once: its connection was lost, or it was the victim of a deadlock. */
+export const isPassing = hasSign([...LOST, /^40P01$/]);
+
+/** Whether another server may answer a SELECT: this one is away, or cancels it for what it replays (class 40). */
+export const isAway = hasSign([...AWAY, /^40\w{3}$/]);
 
 /** Whether it refuses a statement that was made for tables that have been distributed, or migrated, since. */
 export const isOfChangedTables = hasSign([/^0A000$/]);

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { UnavailableError } from '../model/errors.js';
-import { isPassing } from './database-failure.js';
+import { isAway, isPassing } from './database-failure.js';
 
 /**
  * Begins a statement whose plan depends on its values, such as the ends of an interval. PostgreSQL would plan
@@ -19,7 +19,7 @@ export interface ClosablePool extends pg.Pool {
  * Limits the time of a pool's `query()`, from the call to the result, the wait for a connection included.
  * Beyond it, it throws UnavailableError.
  *
- * A SELECT whose server is away, or cancels it for another session's sake, is repeated, twice at most, since
+ * A SELECT whose connection is lost, or that is the victim of a deadlock, is repeated, twice at most, since
  * reading again changes nothing: a restart of the database is not a failure yet.
  *
  * @param instead Of a replica: the primary's pool, which repeats what fails there, or runs when it is closed.
@@ -32,13 +32,14 @@ export function limitQueries(pool: ClosablePool, milliseconds: number, instead: 
       const result: Promise<unknown> = Reflect.apply(pg.Pool.prototype.query, on, statement);
       result.then(resolve, reject).finally(() => running.delete(reject));
     });
+  const mayRepeat = (on: pg.Pool, error: unknown) => (on === instead ? isPassing(error) : isAway(error));
   const repeated = async (statement: unknown[]) => {
     let on: pg.Pool = pool;
     for (const wait of isSelect(statement[0]) ? PAUSES : []) {
       try {
         return await query(on, statement);
       } catch (error) {
-        if (!isPassing(error)) throw error;
+        if (!mayRepeat(on, error)) throw error;
         on = instead;
         await pause(wait);
       }
