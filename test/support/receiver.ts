@@ -1,7 +1,6 @@
-import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { listen } from './web-server.js';
 
 interface ReceivedMessage {
   readonly method: string | undefined;
@@ -23,15 +22,6 @@ export async function startReceiver(
     received.push({ method, path, headers, octets, body: octets.toString() });
     receiver.respond(response, received.length);
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  // A server on a port has such an address.
-  const { port } = server.address() as AddressInfo;
-  return Object.assign(receiver, {
-    received,
-    url: `http://127.0.0.1:${port}/hooks/a-secret-path`,
-    async close() {
-      server.closeAllConnections();
-      await new Promise((closed) => void server.close(closed));
-    },
-  });
+  const { port, close } = await listen(server);
+  return Object.assign(receiver, { received, url: `http://127.0.0.1:${port}/hooks/a-secret-path`, close });
 }

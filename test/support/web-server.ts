@@ -106,7 +106,8 @@ async function startWebServer(server: HttpServer, place: Place) {
   });
 }
 
-async function listen(server: Server, { address = '127.0.0.1', port = 0 }: Place) {
+/** Lets a server listen, whose connections end when it is closed. */
+export async function listen(server: Server, { address = '127.0.0.1', port = 0 }: Place = {}) {
   const open = new Set<Socket>();
   let connections = 0;
   server.on('connection', (socket: Socket) => {
