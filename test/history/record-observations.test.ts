@@ -38,29 +38,23 @@ function seconds(time: bigint | undefined): number | null {
 const MX = { host: 'example.com', class: 'IN', type: 'MX', pri: 10, target: 'mail' };
 const [ONE, TWO] = ['192.0.2.1', '192.0.2.2'];
 
+type Records = NonNullable<ObservationParts['records']>;
+const look = (at: number, ...records: Records): ObservationParts => ({ at, records });
+const lookFor = (type: string, ...[at, ...records]: Parameters<typeof look>) => ({
+  ...{ at, records, types: [type] },
+});
+
 describe('DNS records', () => {
   test.each<[what: string, parts: ObservationParts[], stays: unknown[][]]>([
-    [
-      'a record that is not known begins with the time of the observation and is not removed',
-      [{ at: 5, records: [ONE] }],
-      [[ONE, 5, null, null]],
-    ],
+    ['a record that is not known begins, and is not removed', [look(5, ONE)], [[ONE, 5, null, null]]],
     [
       'a record that is no longer held is removed, and was last seen at the observation before',
-      [
-        { at: 1, records: [ONE] },
-        { at: 3, records: [ONE] },
-        { at: 9, records: [] },
-      ],
+      [look(1, ONE), look(3, ONE), look(9)],
       [[ONE, 1, 9, 3]],
     ],
     [
       'a record that comes back begins anew, and its first stay remains as it was',
-      [
-        { at: 1, records: [ONE] },
-        { at: 2, records: [TWO] },
-        { at: 3, records: [ONE] },
-      ],
+      [look(1, ONE), look(2, TWO), look(3, ONE)],
       [
         [ONE, 1, 2, 1],
         [TWO, 2, 3, 2],
@@ -69,10 +63,7 @@ describe('DNS records', () => {
     ],
     [
       'a type that was not queried keeps its records',
-      [
-        { at: 1, records: [ONE, MX] },
-        { at: 2, records: [], types: ['A'] },
-      ],
+      [look(1, ONE, MX), lookFor('A', 2)],
       [
         [ONE, 1, 2, 1],
         ['mail', 1, null, null],
@@ -80,11 +71,7 @@ describe('DNS records', () => {
     ],
     [
       'types queried one by one count, even where their times interleave',
-      [
-        { at: 10, records: [ONE], types: ['A'] },
-        { at: 5, records: [MX], types: ['MX'] },
-        { at: 7, records: [], types: ['MX'] },
-      ],
+      [lookFor('A', 10, ONE), lookFor('MX', 5, MX), lookFor('MX', 7)],
       [
         [ONE, 10, null, null],
         ['mail', 5, 7, 5],
@@ -92,46 +79,30 @@ describe('DNS records', () => {
     ],
     [
       'an observation of every type that is late acts on the types whose latest is older',
-      [
-        { at: 10, records: [ONE], types: ['A'] },
-        { at: 5, records: [TWO, MX] },
-      ],
+      [lookFor('A', 10, ONE), look(5, TWO, MX)],
       [
         [ONE, 10, null, null],
         ['mail', 5, null, null],
       ],
     ],
-    [
-      'an observation of every type is a time for types not yet seen too',
-      [
-        { at: 10, records: [] },
-        { at: 5, records: [MX], types: ['MX'] },
-      ],
-      [],
-    ],
+    ['an observation of every type is one of types not yet seen', [look(10), lookFor('MX', 5, MX)], []],
   ])('%s', (_what, parts, stays) => {
     expect(record(...parts).stays).toEqual(stays);
   });
 
   test('a domain is created at its earliest observation, updated at its latest, and changed at its latest change', () => {
-    const { state, kinds } = record(
-      { at: 10, records: [ONE], types: ['A'] },
-      { at: 5, records: [MX], types: ['MX'] },
-      { at: 12, records: [ONE, MX] },
-    );
+    const { state, kinds } = record(lookFor('A', 10, ONE), lookFor('MX', 5, MX), look(12, ONE, MX));
     expect(kinds).toEqual(['changed', 'changed', 'unchanged']);
     expect(state).toMatchObject({ created: instant(5), lastUpdate: instant(12), lastChange: instant(10) });
-    expect(record({ at: 1, records: [] }).state?.lastChange).toBeNull();
+    expect(record(look(1)).state?.lastChange).toBeNull();
   });
 });
 
+const head = (at: number, headers: ObservationParts['headers'] = {}): ObservationParts => ({ at, headers });
+
 describe('HTTP headers', () => {
   test('a first value is created, another value is an update, an equal value adds nothing', () => {
-    const story = record(
-      { at: 1, headers: { server: 'a' } },
-      { at: 2, headers: { server: 'a' } },
-      { at: 3, headers: { server: 'b' } },
-    );
+    const story = record(head(1, { server: 'a' }), head(2, { server: 'a' }), head(3, { server: 'b' }));
     expect(story.headers).toEqual([
       [1, 'server', 'created', 'a'],
       [3, 'server', 'updated', 'b'],
@@ -140,14 +111,8 @@ describe('HTTP headers', () => {
   });
 
   test('an absence is kept with its date, and so is the return with the same value, or another', () => {
-    const story = record(
-      { at: 1, headers: { server: 'a' } },
-      { at: 2, headers: {} },
-      { at: 3, headers: {} },
-      { at: 4, headers: { server: 'a' } },
-      { at: 5, headers: {} },
-      { at: 6, headers: { server: 'b' } },
-    );
+    const [a, b] = [{ server: 'a' }, { server: 'b' }];
+    const story = record(head(1, a), head(2), head(3), head(4, a), head(5), head(6, b));
     expect(story.headers).toEqual([
       [1, 'server', 'created', 'a'],
       [2, 'server', 'gone', null],
@@ -159,14 +124,15 @@ describe('HTTP headers', () => {
   });
 
   test('a value that is replaced keeps when it was last seen, also where an absence came between', () => {
-    const observations = [
-      { at: 1, headers: { server: 'a', via: 'x' } },
-      { at: 2, headers: { server: 'a', via: 'x' } },
-      { at: 3, headers: { via: 'x' } },
-      { at: 4, headers: { via: 'x' } },
-      { at: 5, headers: { server: 'b', via: 'y' } },
+    const [both, one] = [{ server: 'a', via: 'x' }, { via: 'x' }];
+    const parts = [
+      head(1, both),
+      head(2, both),
+      head(3, one),
+      head(4, one),
+      head(5, { server: 'b', via: 'y' }),
     ];
-    const { headers } = historyOf(observations.map(observation));
+    const { headers } = historyOf(parts.map(observation));
     const updated = headers.filter(({ value }) => value === 'b' || value === 'y');
     expect(updated.map(({ name, lastSeen }) => [name, lastSeen])).toEqual([
       ['server', instant(2)],
@@ -175,11 +141,7 @@ describe('HTTP headers', () => {
   });
 
   test('headers and DNS are parts of their own: each has its own latest time', () => {
-    const story = record(
-      { at: 10, records: [ONE] },
-      { at: 5, headers: { server: 'a' } },
-      { at: 5, records: [] },
-    );
+    const story = record(look(10, ONE), head(5, { server: 'a' }), look(5));
     expect(story.kinds).toEqual(['changed', 'changed', 'stale']);
   });
 });
@@ -231,7 +193,7 @@ describe('the same time again', () => {
   });
 
   test('an older observation changes nothing and is stale', () => {
-    const story = record({ at: 2, records: [ONE] }, { at: 1, records: [] });
+    const story = record(look(2, ONE), look(1));
     expect(story.kinds).toEqual(['changed', 'stale']);
     expect(story.state?.created).toBe(instant(2));
   });
