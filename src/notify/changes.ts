@@ -22,7 +22,7 @@ export interface DomainChange {
 
 export type RestChange = DomainChange & { readonly domain: string };
 
-/** Questions of REST, as the command line asks them. */
+/** Of REST, as the command line asks them. */
 export interface Questions {
   ask<Body>(question: { readonly operation: string; readonly parameters: QueryParameters }): Promise<Body>;
   follow(filter: QueryParameters, signal: AbortSignal): AsyncGenerator<{ readonly end: string }, void, void>;

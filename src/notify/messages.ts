@@ -48,9 +48,7 @@ export interface Receiver {
   send(message: KeptMessage, sending: Sending, signal: AbortSignal): Promise<Answer>;
 }
 
-export function newMessageId(): string {
-  return `msg_${randomUUID()}`;
-}
+export const newMessageId = () => `msg_${randomUUID()}`;
 
 /** A message for people: a title, and a line for each change, as feeds have it. */
 export function textOf({ notification, told }: Message): readonly [title: string, ...lines: string[]] {

@@ -28,16 +28,14 @@ export function listNotifications(prisma: PrismaClient) {
 }
 
 /** @throws OperationError where there is none of that name. */
-export async function findNotification(prisma: PrismaClient, name: string): Promise<Row> {
+export async function findNotification(prisma: PrismaClient, name: string) {
   return found(name, await prisma.notification.findUnique({ where: { name } }));
 }
 
+export type Update = Prisma.NotificationUpdateManyMutationInput;
+
 /** @throws OperationError where there is none of that name. */
-export async function changeNotification(
-  prisma: PrismaClient,
-  name: string,
-  data: Prisma.NotificationUpdateManyMutationInput,
-): Promise<void> {
+export async function changeNotification(prisma: PrismaClient, name: string, data: Update): Promise<void> {
   found(name, (await prisma.notification.updateMany({ where: { name }, data })).count);
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { Prisma, PrismaClient } from '../database/generated/client.js';
+import type { PrismaClient } from '../database/generated/client.js';
 import { PublicError } from '../model/errors.js';
 import { formatInstant, type Instant, parseInstant } from '../model/instant.js';
 import { queryOf } from '../model/request-target.js';
@@ -10,7 +10,7 @@ import { endOfChanges, type Page, type Questions, type RestChange } from './chan
 import { deliveryOf } from './delivery.js';
 import { type KeptMessage, newMessageId, type Sending, type Told } from './messages.js';
 import { firstUnsettled, standing, watchedNews } from './news.js';
-import { listNotifications, type Notification, UNTRIED } from './notifications.js';
+import { listNotifications, type Notification, UNTRIED, type Update } from './notifications.js';
 import { receiverOf } from './receivers.js';
 
 interface SenderOptions extends Sending {
@@ -38,8 +38,6 @@ const LONGEST_WAIT = 60_000_000n;
 const WITHOUT_ANSWER = 5_000;
 /** In a message. */
 const MOST_CHANGES = 100;
-
-type Update = Prisma.NotificationUpdateManyMutationInput;
 
 const LOGGED = {
   received: ['info', 'a message was received'],
@@ -76,9 +74,8 @@ export class Sender {
   }
 
   async #look(): Promise<void> {
-    while (!this.#stopping.signal.aborted) {
+    for (; !this.#stopping.signal.aborted; await this.#pause()) {
       await this.#attempt('*', () => this.#startDue());
-      await this.#pause();
     }
   }
 
@@ -111,10 +108,8 @@ export class Sender {
       const isNew = keptAt !== null || readTo !== end || (watchFailures !== null && looksAtWatched);
       if (paused !== null || due > time || !isNew || this.#active.has(notification)) continue;
       const work = this.#attempt(notification, () => this.#work(notification, end));
-      this.#active.set(
-        notification,
-        work.finally(() => this.#active.delete(notification)),
-      );
+      const ended = work.then(() => this.#active.delete(notification));
+      this.#active.set(notification, ended);
     }
   }
 
