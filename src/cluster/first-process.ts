@@ -13,7 +13,7 @@ const PROGRAM = fileURLToPath(new URL('../main.js', import.meta.url));
 /** In milliseconds: a process that replaces another is itself replaced no earlier. */
 const SHORTEST_LIFE = 5_000;
 /** In milliseconds: more than a process takes to stop where neither database nor traces' receiver responds. */
-const LONGEST_CLOSING = 20_000;
+const MAX_CLOSING = 20_000;
 
 /** A process has ended instead of serving. It has printed why, unless a signal ended it. */
 export class ProcessEndedError extends Error {
@@ -69,7 +69,7 @@ export class FirstProcess {
         this.#log.error({ pid: process.pid }, 'a process does not stop: it is killed');
         process.kill('SIGKILL');
       }
-    }, timeout + LONGEST_CLOSING);
+    }, timeout + MAX_CLOSING);
     await Promise.all(this.#running.values());
     clearTimeout(killing);
     return !this.#hasFailed;

@@ -44,7 +44,7 @@ function secretsIn(environment: Environment, names: Iterable<string>): readonly 
 }
 
 /** Of shorter names, too many are another program's: HOST, PORT, ROLE. */
-const LEAST_LENGTH = 6;
+const MIN_LENGTH = 6;
 
 /**
  * Rejects a variable that is no setting, but one in another case or but for one edit in its name. Another
@@ -55,7 +55,7 @@ function rejectMisspelt(environment: Environment, settings: ReadonlySet<string>)
     const upper = name.toUpperCase();
     if (settings.has(upper)) throw new UsageError(`${name} is not a setting: write ${upper}.`);
     const meant = [...settings].find(
-      (setting) => setting.length >= LEAST_LENGTH && !(setting in environment) && isOneEdit(name, setting),
+      (setting) => setting.length >= MIN_LENGTH && !(setting in environment) && isOneEdit(name, setting),
     );
     if (meant === undefined) continue;
     throw new UsageError(

@@ -56,11 +56,11 @@ export async function loadEnd(prisma: PrismaClient): Promise<FeedPlace> {
 }
 
 /** Rows of the feed, for a page. */
-const MOST_EXAMINED = 10_000;
+const MAX_EXAMINED = 10_000;
 /** Of records and values, for a page. */
-const MOST_OCTETS = 262_144;
+const MAX_OCTETS = 262_144;
 /** In characters, of the values of a page: as JSON they may be six times as many. */
-const MOST_CHARACTERS = 1_000_000;
+const MAX_CHARACTERS = 1_000_000;
 
 /** An observation that changed something, and how many of its changes were given before. */
 interface FeedRow extends FeedPlace {
@@ -81,7 +81,7 @@ interface FeedRow extends FeedPlace {
 
 /** Null where `after` is not in the feed: it is older than what is kept, or than a restore. */
 export function loadFeed(prisma: PrismaClient, key: FeedKey, tables = ON_SERVER): Promise<FeedPage | null> {
-  return readFewThenMany(key.first, (rows) => readPage(prisma, key, rows, tables), MOST_EXAMINED);
+  return readFewThenMany(key.first, (rows) => readPage(prisma, key, rows, tables), MAX_EXAMINED);
 }
 
 async function readPage(prisma: PrismaClient, key: FeedKey, rows: number, tables: Tables) {
@@ -112,7 +112,7 @@ function fitting(changes: readonly FeedChange[], first: number): readonly FeedCh
     const { record, old, new: now } = change;
     const values = record === undefined ? [old, now] : Object.values(record).flat();
     for (const value of values) if (typeof value === 'string') characters += value.length;
-    return at > 0 && (at === first || characters > MOST_CHARACTERS);
+    return at > 0 && (at === first || characters > MAX_CHARACTERS);
   });
   return end < 0 ? changes : changes.slice(0, end);
 }
@@ -136,7 +136,7 @@ function readRows(prisma: PrismaClient, key: FeedKey, rows: number) {
         FROM examined),
     chosen AS (
       SELECT *, wanted > 0 AND before <= ${literal(first)}
-                AND (octets_with = octets OR octets_with <= ${literal(MOST_OCTETS)}) AS is_chosen
+                AND (octets_with = octets OR octets_with <= ${literal(MAX_OCTETS)}) AS is_chosen
         FROM measured)
     SELECT number, domain, observed_at AS "observedAt", array_to_string(types, ',') AS types, counts, octets,
            recorded_at AS "recordedAt", ${IS_WATCHED} AS watched, given, is_chosen AS "isChosen",

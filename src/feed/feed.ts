@@ -35,14 +35,14 @@ export interface LiveOptions extends Readonly<Partial<typeof DEFAULTS>> {
 }
 
 /** How long the database may fail before the listeners are told. */
-const LONGEST_FAILURE = 30_000;
+const MAX_FAILURE = 30_000;
 /** In octets, of the pages that are kept. */
-const MOST_OCTETS = 8 * 1024 ** 2;
+const MAX_OCTETS = 8 * 1024 ** 2;
 const PAGE_GIVEN = 100;
-const MOST_LISTENERS = 500;
-const MOST_OF_CLIENT = 25;
+const MAX_LISTENERS = 500;
+const MAX_PER_CLIENT = 25;
 
-const TOO_MANY = `Too many live streams: a client may have ${MOST_OF_CLIENT}. Close others.`;
+const TOO_MANY = `Too many live streams: a client may have ${MAX_PER_CLIENT}. Close others.`;
 
 /**
  * The feed of changes. While there are listeners, what is recorded is read once for all of them. Each goes on at
@@ -66,7 +66,7 @@ export class Feed {
     this.#prisma = prisma;
     this.#options = { ...DEFAULTS, ...options };
     this.#pages = new LRUCache({
-      maxSize: MOST_OCTETS,
+      maxSize: MAX_OCTETS,
       ttl: this.#options.keptFor,
       ignoreFetchAbort: true,
       sizeCalculation: ({ octets }) => octets + 1,
@@ -126,8 +126,8 @@ export class Feed {
   #enter(client: string): AbortController {
     if (this.#closed !== undefined) throw this.#closed;
     const ofClient = [...this.#listeners.values()].filter((each) => each === client).length;
-    if (ofClient >= MOST_OF_CLIENT) throw new RateLimitedError(10, TOO_MANY);
-    if (this.#listeners.size >= MOST_LISTENERS) throw new BusyError(10, 'Too many live streams are open.');
+    if (ofClient >= MAX_PER_CLIENT) throw new RateLimitedError(10, TOO_MANY);
+    if (this.#listeners.size >= MAX_LISTENERS) throw new BusyError(10, 'Too many live streams are open.');
     const ended = new AbortController();
     this.#listeners.set(ended, client);
     return ended;
@@ -179,7 +179,7 @@ export class Feed {
         this.#end = end;
       } catch (error) {
         failedSince ??= performance.now();
-        if (performance.now() - failedSince > LONGEST_FAILURE) this.#endAll(error);
+        if (performance.now() - failedSince > MAX_FAILURE) this.#endAll(error);
       }
     }
     this.#looking = undefined;

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { type ExecutionResult, GraphQLError } from 'graphql';
-import { LONGEST_UNREAD } from '../limits/gate.js';
+import { MAX_UNREAD } from '../limits/gate.js';
 import type { RequestContext } from '../resolvers/context.js';
 import { formatError, isOfRequest, maskError, type OnInternalError } from './format-error.js';
 
@@ -87,7 +87,7 @@ export async function sendStream(
   }
   response.flushHeaders();
   // Heartbeats come more often.
-  response.setTimeout(LONGEST_UNREAD);
+  response.setTimeout(MAX_UNREAD);
   const beat = setInterval(() => {
     if (!response.writableNeedDrain) response.write(heartbeat);
   }, HEARTBEAT_EVERY);

@@ -6,7 +6,7 @@ import { adviceOnTime } from '../model/what-is-new.js';
 export type OnInternalError = (error: unknown) => void;
 
 /** In characters: a message repeats what the client has sent. */
-const LONGEST_MESSAGE = 1_000;
+const MAX_MESSAGE = 1_000;
 
 const TOO_DEEP = new PublicError(
   'QUERY_TOO_COMPLEX',
@@ -46,8 +46,8 @@ export function formatError(formatted: GraphQLFormattedError, error: unknown): G
   const advised = formatted.message + adviceOnTime(argument ?? field ?? '');
   const ofRequest = { ...formatted.extensions, code, message: advised };
   const { message, ...extensions } = code === null ? maskOperationError(error) : ofRequest;
-  const isLong = message.length > LONGEST_MESSAGE;
-  return { ...formatted, message: isLong ? `${message.slice(0, LONGEST_MESSAGE)}…` : message, extensions };
+  const isLong = message.length > MAX_MESSAGE;
+  return { ...formatted, message: isLong ? `${message.slice(0, MAX_MESSAGE)}…` : message, extensions };
 }
 
 /** What is thrown for a request of which nothing is executed: with the status of its response. */

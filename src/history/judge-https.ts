@@ -6,7 +6,7 @@ import type { DomainState, HttpsState } from './state.js';
 /** A day, in microseconds. */
 const DEFAULT_GRACE = 86_400_000_000n;
 /** How many observations in a row must find HTTPS declined before a response over HTTP counts. */
-export const LEAST_DECLINED = 3;
+export const MIN_DECLINED = 3;
 
 /** A response over HTTP that was not recorded, since HTTPS has been declined for too short a time. */
 export interface HeldBack {
@@ -47,7 +47,7 @@ export function judgeHttps(
   const after = declined === https.declined ? https : { ...https, declined };
   const { first: since, latest, count: checks } = declined;
   const until = since + grace;
-  const counts = latest === observedAt && checks >= LEAST_DECLINED && observedAt >= until;
+  const counts = latest === observedAt && checks >= MIN_DECLINED && observedAt >= until;
   const isHeldBack = httpHeaders !== undefined && grace !== 0n && !counts;
   return { https: after, heldBack: isHeldBack ? { since, checks, until } : null };
 }

@@ -89,7 +89,7 @@ const EXAMINED = 7;
 /** Of how many changes it is known what they change. */
 export const KNOWN_BY = 10;
 /** As many as RRset.pool tells. A set that had more is never seen whole. */
-const MOST_VALUES = 1_000;
+const MAX_VALUES = 1_000;
 
 /** @param before The values that it had before its first change. */
 export function noChanges(
@@ -124,7 +124,7 @@ export function judgeByEarlier(
       times: [date, ...times.slice(0, EXAMINED - 1)].join(),
       count: count + 1,
       latestNew: isNew ? date : latestNew,
-      digests: isNew ? (digests + found.sort().join('')).slice(-MOST_VALUES * DIGEST_LENGTH) : digests,
+      digests: isNew ? (digests + found.sort().join('')).slice(-MAX_VALUES * DIGEST_LENGTH) : digests,
     },
   };
 }

@@ -19,7 +19,7 @@ export function beginResponses(origins: '*' | readonly string[]) {
     requireSingleFields(request);
     // A server may ignore what a client prefers (RFC 9110, sections 12.5.1 and 12.5.3).
     for (const name of ['accept', 'accept-encoding'] as const)
-      if ((request.headers[name]?.length ?? 0) > LONGEST_PREFERENCE) delete request.headers[name];
+      if ((request.headers[name]?.length ?? 0) > MAX_PREFERENCE) delete request.headers[name];
     if (request.method === 'OPTIONS' && request.url === '*') {
       // What the server as a whole can do (RFC 9110, section 9.3.7).
       response.writeHead(204, { allow: METHODS }).end();
@@ -50,7 +50,7 @@ function countFields(rawHeaders: readonly string[], name: string): number {
 }
 
 /** In characters. Negotiation takes longer than a request otherwise. */
-const LONGEST_PREFERENCE = 1_000;
+const MAX_PREFERENCE = 1_000;
 
 /** Credentials that a browser adds are not used: a page sends its token itself (Fetch, section 3.3). */
 function allowOrigins(origins: '*' | readonly string[]) {

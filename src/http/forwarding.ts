@@ -29,9 +29,9 @@ export function readForwarding(trustProxy: number | readonly string[], log: Logg
       const forwarding = headers[FORWARDING];
       if (trustProxy !== 0) {
         // The nearest proxies have written its end.
-        if (typeof forwarding === 'string' && forwarding.length > LONGEST_FORWARDING)
+        if (typeof forwarding === 'string' && forwarding.length > MAX_FORWARDING)
           headers[FORWARDING] = forwarding.slice(
-            forwarding.indexOf(',', forwarding.length - LONGEST_FORWARDING) + 1,
+            forwarding.indexOf(',', forwarding.length - MAX_FORWARDING) + 1,
           );
         return clientKey(headOf(request).ip, socket.remoteAddress);
       }
@@ -45,5 +45,5 @@ export function readForwarding(trustProxy: number | readonly string[], log: Logg
 }
 
 /** In characters: some 60 proxies. To compare 3,800 addresses with those that are trusted takes 57 ms. */
-const LONGEST_FORWARDING = 1_000;
+const MAX_FORWARDING = 1_000;
 const FORWARDING = 'x-forwarded-for';

@@ -31,7 +31,7 @@ const ENCODED: Recodings = [
   ['\xff\xfe', (source) => decode(source, 'utf-16le')],
   ['\xfe\xff', (source) => decode(source, 'utf-16be')],
 ];
-const LONGEST_MAGIC = 6;
+const MAX_MAGIC = 6;
 
 const STDIN = 'standard input';
 
@@ -83,8 +83,8 @@ async function* read(
 
 /** Null: they are not recoded. Nothing shorter than a magic is a whole line. */
 async function recodingOf(source: Bytes, recodings: Recodings): Promise<[recode: Recode | null, all: Bytes]> {
-  const [first, all] = await peek(source, (chunks) => Buffer.concat(chunks).length >= LONGEST_MAGIC);
-  const head = Buffer.concat(first).toString('latin1', 0, LONGEST_MAGIC);
+  const [first, all] = await peek(source, (chunks) => Buffer.concat(chunks).length >= MAX_MAGIC);
+  const head = Buffer.concat(first).toString('latin1', 0, MAX_MAGIC);
   return [recodings.find(([magic]) => head.startsWith(magic))?.[1] ?? null, all];
 }
 

@@ -38,7 +38,7 @@ type Unread = ClientSignal &
   Pick<ServerResponse, 'writableEnded' | 'writableLength'> & { setTimeout(milliseconds: number): unknown };
 
 /** In milliseconds: a client that reads nothing for so long is disconnected. */
-export const LONGEST_UNREAD = 20_000;
+export const MAX_UNREAD = 20_000;
 
 /**
  * The one gate between what a request costs and its execution. Each request takes a place until its body is
@@ -72,7 +72,7 @@ export class Gate {
   written({ viewer }: Pick<Caller, 'viewer'>, octets: number, response: Unread): void {
     if (response.destroyed || (response.writableEnded && response.writableLength === 0)) return;
     const client = this.#clientOf(viewer.rateLimitKey);
-    response.setTimeout(LONGEST_UNREAD);
+    response.setTimeout(MAX_UNREAD);
     response.once('close', this.#take(client, { ...NOTHING, unread: octets }));
   }
 

@@ -160,8 +160,8 @@ interface ChangesKey extends DomainRowKey, ChangeFilter {
 type ChangePage = Page<Change, ChangePosition>;
 
 /** Among how many a page looks for those that are wanted, where few are not enough. */
-const MOST_RECORDS = 10_000;
-const MOST_HEADERS = 2_000;
+const MAX_RECORDS = 10_000;
+const MAX_HEADERS = 2_000;
 
 /**
  * Loads a page of a domain's changes, as of an instant: those of each table by a range of one of its indexes,
@@ -170,7 +170,7 @@ const MOST_HEADERS = 2_000;
  */
 export function loadChanges(prisma: PrismaClient, key: ChangesKey): Promise<ChangePage> {
   // Without types and reasons, every record that is read is one of the page.
-  const most = key.types === undefined && key.notable === undefined ? key.first + 1 : MOST_RECORDS;
+  const most = key.types === undefined && key.notable === undefined ? key.first + 1 : MAX_RECORDS;
   return readFewThenMany(key.first, (examined) => readChanges(prisma, key, examined), most);
 }
 
@@ -201,7 +201,7 @@ function pageOfSource(key: ChangesKey, source: ChangeSource, records: number): P
   const { first, types, headers: names, notable, from, to } = key;
   const ofHeaders = source.kinds.length > 1;
   const areAll = notable === undefined && source.kinds.every((kind) => key.kinds.has(kind));
-  const examined = literal(ofHeaders ? (areAll ? first + 1 : MOST_HEADERS) : records);
+  const examined = literal(ofHeaders ? (areAll ? first + 1 : MAX_HEADERS) : records);
   const kinds = Prisma.raw([...key.kinds].map((kind) => CHANGE_KINDS.indexOf(kind)).join(', '));
   const isOfTypes =
     types === undefined ? Prisma.empty : Prisma.sql`AND (type = ANY (${types}) OR NOT ${IS_OF_RECORD})`;

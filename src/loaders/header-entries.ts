@@ -83,7 +83,7 @@ interface HeaderPageKey {
 type HeaderPage = Page<HeaderEntry, Pick<HeaderEntry, 'name'>>;
 
 /** So many changes may the headers of a page have, where their histories are needed. */
-const MOST_CHANGES = 10_000;
+const MAX_CHANGES = 10_000;
 
 /**
  * Loads a page of a domain's headers. Without their histories, only the latest changes are read.
@@ -106,7 +106,7 @@ export async function loadHeaderPage(prisma: PrismaClient, key: HeaderPageKey): 
       ORDER BY observed_at DESC LIMIT 1)`;
   const rows = key.history
     ? Prisma.sql`(SELECT * FROM header_change WHERE domain = ${domain} AND name = named.name ${isKnown}
-                   ORDER BY observed_at LIMIT ${literal(MOST_CHANGES + 1)})`
+                   ORDER BY observed_at LIMIT ${literal(MAX_CHANGES + 1)})`
     : Prisma.sql`(${recent(Prisma.sql`AND value IS NOT NULL`)} UNION ${recent(Prisma.empty)})`;
   // The latest changes of one header are few, however long its value is.
   const atLeast = key.history ? {} : { atLeast: 'name' };
@@ -119,7 +119,7 @@ export async function loadHeaderPage(prisma: PrismaClient, key: HeaderPageKey): 
        LIMIT ${literal(key.first + 1)}),
     change AS MATERIALIZED (
       SELECT change.* FROM (SELECT * FROM named ORDER BY name LIMIT ${literal(key.first)}) AS named
-       CROSS JOIN LATERAL ${rows} AS change LIMIT ${literal(MOST_CHANGES + 1)}),
+       CROSS JOIN LATERAL ${rows} AS change LIMIT ${literal(MAX_CHANGES + 1)}),
     page AS MATERIALIZED (${pageOf(Prisma.sql`SELECT * FROM change`, ['value'], 'name, observed_at', atLeast)})
     SELECT ${latestOfHttpSql(at, Prisma.sql`${domain}`)} AS latest, ${HEADER_COLUMNS_SQL} AS columns,
            count(*)::int AS rows, max(candidates)::int AS candidates,
@@ -132,7 +132,7 @@ function pageOfRow(page: PageRow, { of, first, history }: HeaderPageKey): Header
   const headers = parseHeaderEntries(columns ?? '', of);
   const isWhole = rows === (candidates ?? 0);
   const isAlone = !isWhole && headers.length === 1;
-  if (history && (isAlone || rows > MOST_CHANGES)) throw new PublicError('TOO_LARGE', TOO_LONG);
+  if (history && (isAlone || rows > MAX_CHANGES)) throw new PublicError('TOO_LARGE', TOO_LONG);
   // The last header of a page that ends by its octets may not be complete.
   const complete = isWhole || isAlone ? headers : headers.slice(0, -1);
   const isLast = isWhole && names <= first;

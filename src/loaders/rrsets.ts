@@ -25,9 +25,9 @@ interface RRset {
   readonly pool: PoolValue[];
 }
 
-const MOST_VALUES = 1_000;
+const MAX_VALUES = 1_000;
 /** That are read of a domain. */
-const MOST_STAYS = 30_000;
+const MAX_STAYS = 30_000;
 
 /** Loads the RRsets of a domain, by owner name and type; null: too many stays would have to be read. */
 export async function loadRRsets(
@@ -41,7 +41,7 @@ export async function loadRRsets(
       SELECT domain, host, type, rdata::text AS rdata, first_seen, ${knownAt('removed', at)} AS removed,
              ${knownAt('last_seen', at)} AS last_seen, routine, removed_routine
         FROM dns_record WHERE domain = ${name} ${ofTypes} ${upTo('first_seen', at)}
-       LIMIT ${literal(MOST_STAYS + 1)}),
+       LIMIT ${literal(MAX_STAYS + 1)}),
     latest AS (
       SELECT DISTINCT ON (host, type) host, type, reason IS NOT DISTINCT FROM 'ROTATING' AS rotating
         FROM (SELECT host, type, first_seen AS date, routine AS reason FROM stay UNION ALL
@@ -62,8 +62,8 @@ export async function loadRRsets(
            CASE WHEN is_present THEN greatest(last_seen, latest) ELSE last_seen END AS "lastSeen", stays,
            (SELECT count(*) FROM stay) AS examined
       FROM pool JOIN latest USING (host, type) JOIN observed ON observed.type = pool.type
-     WHERE rank <= ${literal(MOST_VALUES)} ORDER BY host, pool.type, rank`;
-  if ((rows[0]?.examined ?? 0n) > MOST_STAYS) return null;
+     WHERE rank <= ${literal(MAX_VALUES)} ORDER BY host, pool.type, rank`;
+  if ((rows[0]?.examined ?? 0n) > MAX_STAYS) return null;
   const rrsets = new Map<string, RRset>();
   for (const { host, type, rotating, poolSize, rdata, firstSeen, lastSeen, stays } of rows) {
     const key = `${host} ${type}`;

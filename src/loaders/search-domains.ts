@@ -9,8 +9,8 @@ import {
   firstOf,
   isFull,
   isWithin,
-  MOST_ROWS,
-  MOST_ROWS_BY_VALUE,
+  MAX_ROWS,
+  MAX_ROWS_BY_VALUE,
   meetsPattern,
   namesMeeting,
   type Page,
@@ -40,7 +40,7 @@ type DomainPlace = Pick<DomainRow, 'name'>;
 export type DomainSearchKey = SearchKey<DomainFilter, DomainPlace>;
 
 /** So many names are read and sorted for a page: few at first. */
-const [FEW_SORTED, MOST_SORTED] = [2_000, 50_000];
+const [FEW_SORTED, MAX_SORTED] = [2_000, 50_000];
 
 /** Without any condition it lists all. */
 export async function searchDomains(
@@ -60,11 +60,11 @@ export async function searchDomains(
       const ranges = [{ condition: Prisma.sql`name = ANY (${next}::text[])` }];
       return readPage(prisma, tables, question, { ranges, values: 1, end }, rows);
     };
-    return readFewThenMany(first, among, MOST_ROWS_BY_VALUE);
+    return readFewThenMany(first, among, MAX_ROWS_BY_VALUE);
   };
   // Where many domains match, the first ones do.
   const page = (await byNames(FEW_SORTED)) ?? (await inOrder(ROWS_OF_MATCH * (first + 1)));
-  return isFull(page, first) ? page : ((await byNames(MOST_SORTED)) ?? inOrder(MOST_ROWS));
+  return isFull(page, first) ? page : ((await byNames(MAX_SORTED)) ?? inOrder(MAX_ROWS));
 }
 
 /** The next names that may match, in their order, by the first index that has at most so many; null: none has. */
@@ -78,7 +78,7 @@ async function firstNames(
       ${PLANNED} WITH named AS MATERIALIZED (SELECT name FROM (${query}) AS name LIMIT ${literal(most + 1)})
       SELECT CASE WHEN (SELECT count(*) FROM named) <= ${literal(most)}
                   THEN array(SELECT name FROM named WHERE name > ${after?.name ?? ''}
-                              ORDER BY name LIMIT ${literal(MOST_ROWS_BY_VALUE)}) END AS names`;
+                              ORDER BY name LIMIT ${literal(MAX_ROWS_BY_VALUE)}) END AS names`;
     if (found?.names) return found.names;
   }
   return null;

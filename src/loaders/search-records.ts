@@ -14,8 +14,8 @@ import {
   hasTrigram,
   isWithin,
   type Lookup,
-  MOST_ROWS_BY_VALUE,
-  MOST_VALUES,
+  MAX_ROWS_BY_VALUE,
+  MAX_VALUES,
   meetsPattern,
   namesMeeting,
   type Question,
@@ -207,7 +207,7 @@ function soughtHosts(pattern: NamePattern | undefined, after: RecordPlace | unde
   ];
   const [name, ...rest] = pattern.parts;
   if (rest.length === 0) return { isOneValue: true, values: [Prisma.sql`${name}::text`], lookups };
-  const names = namesMeeting(pattern, MOST_ROWS_BY_VALUE, MOST_VALUES);
+  const names = namesMeeting(pattern, MAX_ROWS_BY_VALUE, MAX_VALUES);
   return (
     names && { isOneValue: false, query: Prisma.sql`SELECT name AS value FROM (${names}) AS name`, lookups }
   );

@@ -15,11 +15,11 @@ import { literal, PLANNED } from './columns.js';
  */
 
 /** How many values are looked up. */
-export const MOST_VALUES = 2_000;
+export const MAX_VALUES = 2_000;
 /** How many rows a page reads in order. */
-export const MOST_ROWS = 30_000;
+export const MAX_ROWS = 30_000;
 /** How many rows a page reads by their values: they lie apart, and take several times as long. */
-export const MOST_ROWS_BY_VALUE = 10_000;
+export const MAX_ROWS_BY_VALUE = 10_000;
 
 /**
  * Reads a page from few rows, and where these are too few for it from many.
@@ -135,10 +135,10 @@ export async function search<Row, Match, Place>(
     if (isFull(page, first)) return page;
   }
   const ranges = sought && (await rangesOf(prisma, sought, question));
-  if (ranges === null) return readInOrder(MOST_ROWS);
-  if (ranges.values !== null) return readFewThenMany(first, (rows) => read(ranges, rows), MOST_ROWS_BY_VALUE);
-  const page = await read(ranges, MOST_ROWS_BY_VALUE);
-  return page.isCut ? readInOrder(MOST_ROWS) : page;
+  if (ranges === null) return readInOrder(MAX_ROWS);
+  if (ranges.values !== null) return readFewThenMany(first, (rows) => read(ranges, rows), MAX_ROWS_BY_VALUE);
+  const page = await read(ranges, MAX_ROWS_BY_VALUE);
+  return page.isCut ? readInOrder(MAX_ROWS) : page;
 }
 
 export function rangeInOrder({ within = EVERY_ROW, follows }: Finding): Ranges {
@@ -148,7 +148,7 @@ export function rangeInOrder({ within = EVERY_ROW, follows }: Finding): Ranges {
 type Finding = Omit<Question<never, unknown, unknown>, 'reading'>;
 
 /** So many ranges are read one by one: each takes PostgreSQL time to plan, and is a query to all shards of a cluster. */
-const MOST_RANGES = 32;
+const MAX_RANGES = 32;
 
 /** Null where there are too many values. */
 async function rangesOf(
@@ -171,11 +171,11 @@ async function rangesOf(
   if (query === undefined) return { ranges: lookups, values: null };
   const rows = await prisma.$queryRaw<readonly { readonly value: string | bigint }[]>`
     ${PLANNED} SELECT DISTINCT value
-      FROM (SELECT value FROM (${query}) AS found LIMIT ${literal(MOST_VALUES + 1)}) AS found`;
-  if (rows.length > MOST_VALUES) return null;
+      FROM (SELECT value FROM (${query}) AS found LIMIT ${literal(MAX_VALUES + 1)}) AS found`;
+  if (rows.length > MAX_VALUES) return null;
   const found = rows.map(({ value }) => value);
   const type = Prisma.raw(typeof found[0] === 'bigint' ? 'bigint' : 'text');
-  if (found.length * lookups.length <= MOST_RANGES) {
+  if (found.length * lookups.length <= MAX_RANGES) {
     return {
       ranges: rangesOfEach(found.map((value) => Prisma.sql`${value}::${type}`)),
       values: found.length,
@@ -274,8 +274,8 @@ export function namesMeeting(pattern: NamePattern, looked: number, most: number)
 }
 
 /** So many long texts, and octets of them, are read, which have no trigrams in an index. */
-const MOST_LONG = 500;
-const MOST_LONG_OCTETS = 4 * 1024 ** 2;
+const MAX_LONG = 500;
+const MAX_LONG_OCTETS = 4 * 1024 ** 2;
 
 /**
  * The hashes of the known texts with a part, as a query.
@@ -290,15 +290,15 @@ export function hashesOfTexts(kind: string, hash: Prisma.Sql, part: string): Pri
   return Prisma.sql`
     WITH long AS MATERIALIZED (
       SELECT kind, text FROM known_text WHERE kind = ${kind} AND octet_length(text) > 4096
-       LIMIT ${literal(MOST_LONG + 1)}),
+       LIMIT ${literal(MAX_LONG + 1)}),
     too_many AS MATERIALIZED (
-      SELECT count(*) > ${literal(MOST_LONG)} OR sum(octet_length(text)) > ${literal(MOST_LONG_OCTETS)} AS is_so
+      SELECT count(*) > ${literal(MAX_LONG)} OR sum(octet_length(text)) > ${literal(MAX_LONG_OCTETS)} AS is_so
         FROM long)
     SELECT ${hash} AS value FROM known_text
      WHERE ${isKind} AND octet_length(text) <= 4096 AND text LIKE ${pattern}
        AND (SELECT is_so IS NOT TRUE FROM too_many)
     UNION ALL SELECT ${hash} FROM long WHERE text LIKE ${pattern} AND (SELECT is_so IS NOT TRUE FROM too_many)
-    UNION ALL SELECT number FROM generate_series(0::bigint, ${literal(MOST_VALUES)}) AS number
+    UNION ALL SELECT number FROM generate_series(0::bigint, ${literal(MAX_VALUES)}) AS number
      WHERE (SELECT is_so FROM too_many)`;
 }
 

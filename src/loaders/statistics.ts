@@ -9,11 +9,11 @@ export interface Statistics {
   readonly httpHeaders: number;
   readonly changes: number;
   readonly firstObserved: Instant | null;
-  /** When one was recorded last; null: none. Of more than MOST_COUNTED domains, one that changed something. */
+  /** When one was recorded last; null: none. Of more than MAX_COUNTED domains, one that changed something. */
   readonly lastRecordedAt: Instant | null;
 }
 
-const MOST_COUNTED = 100_000;
+const MAX_COUNTED = 100_000;
 /** So many changes of headers are looked at. */
 const SAMPLE = 50_000;
 
@@ -38,20 +38,20 @@ interface Row {
   readonly lastChangedAt: Instant | null;
 }
 
-/** Exact for up to MOST_COUNTED rows of each table, or part of it, otherwise an estimate. */
+/** Exact for up to MAX_COUNTED rows of each table, or part of it, otherwise an estimate. */
 export async function loadStatistics(prisma: PrismaClient, tables = ON_SERVER): Promise<Statistics> {
   /** @param index Of the rows with the condition, its first columns: its name is another on each shard. */
   const count = async (table: string, condition = 'true', index?: string) => {
-    const rows = `SELECT FROM %s WHERE ${condition} LIMIT ${MOST_COUNTED}`;
+    const rows = `SELECT FROM %s WHERE ${condition} LIMIT ${MAX_COUNTED}`;
     const counted = await read(prisma, tables.eachPart(table, `SELECT count(*) FROM (${rows}) AS row`));
-    if (counted < MOST_COUNTED) return counted;
+    if (counted < MAX_COUNTED) return counted;
     return Math.round(Math.max(counted, await read(prisma, tables.eachPart(table, estimateSql(index)))));
   };
   const domains = await count('domain');
   const dnsRecords = await count('dns_record');
   const removed = await count('dns_record', 'removed IS NOT NULL', '(domain, removed,');
   const changes = await count('header_change');
-  const some = `SELECT recorded_at FROM %s LIMIT ${MOST_COUNTED}`;
+  const some = `SELECT recorded_at FROM %s LIMIT ${MAX_COUNTED}`;
   const recorded = `SELECT coalesce(max(recorded_at), 0) FROM (${some}) AS row`;
   const lastRecordedAt = BigInt(await read(prisma, tables.eachPart('domain', recorded), 'max'));
   // Each table is read by a query of its own, as a cluster can answer it.
@@ -74,7 +74,7 @@ export async function loadStatistics(prisma: PrismaClient, tables = ON_SERVER): 
   if (row === undefined) throw new Error('A query of single rows gives a row.');
   const { headerShare, firstObserved, lastChangedAt } = row;
   // The feed's time of a transaction is a little later than that of its domains.
-  const isChangeLater = domains >= MOST_COUNTED && lastChangedAt !== null && lastChangedAt > lastRecordedAt;
+  const isChangeLater = domains >= MAX_COUNTED && lastChangedAt !== null && lastChangedAt > lastRecordedAt;
   return {
     domains,
     dnsRecords,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { attempt } from './attempt.js';
 import { PublicError } from './errors.js';
 
-export const MOST_OF_PAGE = 500;
+export const MAX_PER_PAGE = 500;
 
 /** Of the SHA-256, at the beginning of a cursor. */
 const DIGEST_OCTETS = 9;

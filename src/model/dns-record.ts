@@ -6,7 +6,7 @@ import { addTo } from './groups.js';
 import { canonicalHostName } from './host-name.js';
 import { isJsonObject, readAt, requireText, requireTexts, unknownKey } from './json-values.js';
 import { memoized } from './memoized.js';
-import { LARGEST_RDATA, type RdataValue } from './rdata-codec.js';
+import { MAX_RDATA, type RdataValue } from './rdata-codec.js';
 import { parseRdataText } from './rdata-text.js';
 import { parseRdata, RDATA_FIELDS, type RdataField, rdataFields } from './rdata-types.js';
 import { compareUtf8 } from './utf8-order.js';
@@ -88,13 +88,13 @@ function fieldsJson(fields: readonly RdataField[], data: Data): string {
   for (const { name, codec } of fields) values[name] = readAt(name, () => codec?.canonical(data[name]));
   const json = JSON.stringify(values);
   // A UTF-16 unit takes three octets at most: nearly all rdata is short enough by this check alone.
-  if (json.length * 3 > LARGEST_RDATA) requireRdataLength(Buffer.byteLength(Object.values(values).join('')));
+  if (json.length * 3 > MAX_RDATA) requireRdataLength(Buffer.byteLength(Object.values(values).join('')));
   return json;
 }
 
 function requireRdataLength(octets: number): void {
-  if (octets <= LARGEST_RDATA) return;
-  throw invalidValue(`its data is longer than ${LARGEST_RDATA} octets.`);
+  if (octets <= MAX_RDATA) return;
+  throw invalidValue(`its data is longer than ${MAX_RDATA} octets.`);
 }
 
 /** After the own fields of such a TXT record. */

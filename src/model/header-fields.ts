@@ -4,7 +4,7 @@ import { addTo } from './groups.js';
 import { memoized } from './memoized.js';
 import { invalidText, quoted, requireStorable } from './text.js';
 
-const LONGEST_NAME = 1024;
+const MAX_NAME = 1024;
 /** Characters of a token (RFC 9110, section 5.6.2), and non-ASCII characters, which some sites send. */
 const FIELD_NAME = /^(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]|[^\0-\x7f])+$/;
 
@@ -15,8 +15,7 @@ export function isFieldName(name: string): boolean {
 /** @throws InvalidObservationError */
 export const canonicalFieldName: (name: string) => string = memoized((name) => {
   if (!isFieldName(name)) throw invalidText(name, 'the name of a header field (RFC 9110, 5.1)');
-  if (name.length > LONGEST_NAME)
-    throw invalidValue(`${quoted(name)} is longer than ${LONGEST_NAME} characters.`);
+  if (name.length > MAX_NAME) throw invalidValue(`${quoted(name)} is longer than ${MAX_NAME} characters.`);
   // Names are equal without regard to case in ASCII only (RFC 9110, section 5.1): U+212A is no "k".
   return requireStorable(name).replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }, 4096);

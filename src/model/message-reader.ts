@@ -5,10 +5,10 @@ import { labelText } from './host-name.js';
 export const HEADER_LENGTH = 12;
 
 /** RFC 1035, section 3.1: with the length octets and the root's. */
-const LONGEST_NAME = 255;
-const LONGEST_LABEL = 63;
+const MAX_NAME = 255;
+const MAX_LABEL = 63;
 /** A name has at most 127 labels, and chains of pointers are useless. */
-const MOST_POINTERS = 127;
+const MAX_POINTERS = 127;
 const POINTER = 0xc0;
 
 /** Reads one part of a DNS message from its front to its end; names may continue in earlier parts. */
@@ -103,8 +103,8 @@ export class MessageReader {
   }
 
   #label(length: number, nameLength: number): string {
-    if (length > LONGEST_LABEL) throw new MalformedMessageError('a label of an unknown kind');
-    if (nameLength > LONGEST_NAME) throw new MalformedMessageError(`a name over ${LONGEST_NAME} octets`);
+    if (length > MAX_LABEL) throw new MalformedMessageError('a label of an unknown kind');
+    if (nameLength > MAX_NAME) throw new MalformedMessageError(`a name over ${MAX_NAME} octets`);
     return labelText(this.octets(length).toString('latin1'));
   }
 
@@ -112,7 +112,7 @@ export class MessageReader {
   #pointerBefore(first: number, before: number, pointers: number): number {
     const target = ((first & 0x3f) << 8) | this.uint8();
     const isEarlier = target >= HEADER_LENGTH && target < before;
-    if (this.#names !== null && isEarlier && pointers <= MOST_POINTERS) return target;
+    if (this.#names !== null && isEarlier && pointers <= MAX_POINTERS) return target;
     throw new MalformedMessageError('a pointer that leads to no earlier name');
   }
 

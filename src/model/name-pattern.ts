@@ -3,7 +3,7 @@ import { canonicalHostName } from './host-name.js';
 import { quoted, requireStorable } from './text.js';
 
 /** Besides `*`. */
-const LEAST_CHARACTERS = 3;
+const MIN_CHARACTERS = 3;
 
 export interface NamePattern {
   /** The texts between the `*`, in canonical form: of a name without `*` one. */
@@ -32,9 +32,9 @@ export function parseNamePattern(argument: string, text: string): NamePattern {
     throw invalidParameter(`${argument}: ${quoted(text)} is not a pattern of names: ${rule}.`);
   });
   const parts = pattern.join('.').split(/\*+/);
-  if (parts.join('').length < LEAST_CHARACTERS)
+  if (parts.join('').length < MIN_CHARACTERS)
     throw invalidParameter(
-      `${argument}: a pattern must have at least ${LEAST_CHARACTERS} characters besides "*".`,
+      `${argument}: a pattern must have at least ${MIN_CHARACTERS} characters besides "*".`,
     );
   return { parts: parts.map((part) => part.replaceAll(ASTERISK, '*')) };
 }
@@ -49,8 +49,8 @@ export function parseNameOrSubdomains(argument: string, text: string): NamePatte
 
 /** @throws PublicError INVALID_PARAMETER */
 export function requirePart(argument: string, text: string): string {
-  if ([...text].length >= LEAST_CHARACTERS) return requireText(argument, text);
-  throw invalidParameter(`${argument} must have at least ${LEAST_CHARACTERS} characters.`);
+  if ([...text].length >= MIN_CHARACTERS) return requireText(argument, text);
+  throw invalidParameter(`${argument} must have at least ${MIN_CHARACTERS} characters.`);
 }
 
 /** No recorded text has what PostgreSQL cannot store. @throws PublicError INVALID_PARAMETER */

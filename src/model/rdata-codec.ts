@@ -44,7 +44,7 @@ export interface FieldCodec extends RdataCodec {
 }
 
 /** RFC 1035, section 3.2.1: the length of rdata has 16 bits. */
-export const LARGEST_RDATA = 65_535;
+export const MAX_RDATA = 65_535;
 
 /** One word of a master file. */
 export function field(write: (word: string) => Buffer, read: (rdata: MessageReader) => string): RdataCodec {
@@ -72,15 +72,15 @@ export function integer(size: 1 | 2 | 4, mnemonics = NONE, shows = false): Field
   };
 }
 
-const LARGEST_INTEGER = 4_294_967_295;
+const MAX_INTEGER = 4_294_967_295;
 
 function canonicalInteger(value: unknown): number {
   const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
-  if (typeof number === 'number' && Number.isInteger(number) && number >= 0 && number <= LARGEST_INTEGER)
+  if (typeof number === 'number' && Number.isInteger(number) && number >= 0 && number <= MAX_INTEGER)
     return number;
   if (value === undefined) throw invalidValue('it is missing.');
   const shown = typeof value === 'object' ? 'it' : quoted(String(value));
-  throw invalidValue(`${shown} is not an integer from 0 to ${LARGEST_INTEGER}.`);
+  throw invalidValue(`${shown} is not an integer from 0 to ${MAX_INTEGER}.`);
 }
 
 /** @throws InvalidObservationError for anything but an integer that has room, or one of the mnemonics. */
@@ -174,7 +174,7 @@ export const characterStrings: FieldCodec = {
 type Encoding = 'hex' | 'base64';
 
 /** All octets that are left; in texts also in several pieces. */
-export function remaining(encoding: Encoding, least = 1, most = LARGEST_RDATA): RdataCodec {
+export function remaining(encoding: Encoding, least = 1, most = MAX_RDATA): RdataCodec {
   return {
     write: (text) => encodedOctets(text.rest().join(''), encoding),
     read: (rdata) => {

@@ -35,7 +35,7 @@ function layoutText(type: string, rdata: MessageReader): string {
   codecs.requireRdata(rdata.isAtEnd, `octets after the data of a record of type ${type}`);
   // A bitmap of types is up to a hundred times as long in text, which could not be read again.
   // An APL record may have no prefix at all (RFC 3123, section 4): a master file then shows nothing.
-  return text === '' || text.length > LONGEST_TEXT ? genericText(all.rest()) : text;
+  return text === '' || text.length > MAX_TEXT ? genericText(all.rest()) : text;
 }
 
 /** RFC 3597, section 5. */
@@ -48,7 +48,7 @@ const CANONICAL_DELEGATION =
   /^(?:0|[1-9]\d{0,3}|[1-5]\d{4}) (?:0|[1-9]\d?|1\d\d) (?:1 [\dA-F]{40}|2 [\dA-F]{64}|4 [\dA-F]{96})$/;
 
 /** An octet takes up to four characters (`\DDD`), and blanks may be between them. */
-const LONGEST_TEXT = 8 * codecs.LARGEST_RDATA;
+const MAX_TEXT = 8 * codecs.MAX_RDATA;
 
 /**
  * The own fields of a record from its rdata in the presentation of master files (RFC 1035, section 5.1) or in
@@ -66,8 +66,8 @@ export function parseRdataText(
 ): Readonly<Record<string, unknown>> {
   if (type === 'DS' && CANONICAL_DELEGATION.test(text)) return { data: text };
   try {
-    if (text.length > LONGEST_TEXT)
-      throw invalidValue(`its text is longer than ${LONGEST_TEXT} characters; write \\# and its octets.`);
+    if (text.length > MAX_TEXT)
+      throw invalidValue(`its text is longer than ${MAX_TEXT} characters; write \\# and its octets.`);
     const fields = new MasterText(requireStorable(text), absolute);
     // Which of its fields are names, which a file may have relative to its origin, is not known.
     const isKept = RETIRED_TYPES.has(type) && !fields.isGeneric && absolute === undefined;
@@ -90,8 +90,8 @@ export function rdataOctets(type: string, fields: MasterText): Buffer {
     throw invalidValue('write \\#, the number of octets, and the octets in hexadecimal.');
   const octets = codecs.writeAll(layout, fields);
   if (!fields.isAtEnd) throw invalidValue(`${quoted(fields.next())} is one field too many.`);
-  if (octets.length <= codecs.LARGEST_RDATA) return octets;
-  throw invalidValue(`it is longer than ${codecs.LARGEST_RDATA} octets.`);
+  if (octets.length <= codecs.MAX_RDATA) return octets;
+  throw invalidValue(`it is longer than ${codecs.MAX_RDATA} octets.`);
 }
 
 /** RFC 3597, section 5. The hexadecimal may be in several pieces. */

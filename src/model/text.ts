@@ -1,11 +1,11 @@
 import { type InvalidObservationError, invalidValue } from './errors.js';
 
-const LONGEST_SHOWN = 64;
+const MAX_SHOWN = 64;
 const INVISIBLE = /\p{C}|(?! )\p{Z}/gu;
 
 /** For an error's message: in double quotes, on one line, with invisible characters as escapes, and cut. */
 export function quoted(text: string): string {
-  const shown = text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
+  const shown = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
   return JSON.stringify(shown).replace(INVISIBLE, escaped);
 }
 

@@ -12,10 +12,10 @@ export interface Answer {
 
 const SECOND = 1_000_000n;
 /** For how long a message is tried, and the feed keeps what was not read. */
-export const LONGEST_TRY = 3n * 86_400n * SECOND;
+export const MAX_TRY = 3n * 86_400n * SECOND;
 /** Each pause is four times the one before: 5 s, 20 s, 80 s, and so on. */
 const FIRST_PAUSE = 5n * SECOND;
-const LONGEST_PAUSE = 4n * 3_600n * SECOND;
+const MAX_PAUSE = 4n * 3_600n * SECOND;
 
 /** RFC 9110, section 15.3. */
 export function isReceived({ status }: Answer): boolean {
@@ -36,7 +36,7 @@ export function deliveryOf(
   }
   const { status, said: reason } = answer;
   const since = failingSince ?? now;
-  const deadline = since + LONGEST_TRY;
+  const deadline = since + MAX_TRY;
   const failed = { attempts: attempts + 1, failingSince: since };
   // As Standard Webhooks have it: the receiver is not interested any more.
   const isUnwanted = status === 410;
@@ -47,7 +47,7 @@ export function deliveryOf(
     return { outcome: 'paused', reason: paused, stored: { ...failed, failure: paused, paused } } as const;
   }
   const grown = FIRST_PAUSE << BigInt(2 * attempts);
-  const next = now + (pauseAsked(answer, now) ?? (grown < LONGEST_PAUSE ? grown : LONGEST_PAUSE));
+  const next = now + (pauseAsked(answer, now) ?? (grown < MAX_PAUSE ? grown : MAX_PAUSE));
   const due = next < deadline ? next : deadline;
   return { outcome: 'retry', reason, stored: { ...failed, failure: reason, due } } as const;
 }

@@ -41,11 +41,11 @@ function nameUuid(id: string): string {
 }
 
 /** In characters: readers show a line of it. The content has all. */
-const LONGEST_TITLE = 200;
+const MAX_TITLE = 200;
 
 export function titleOf(change: RestChange): string {
   const title = [...`${change.domain}: ${whatOf(change)}`];
-  return title.length > LONGEST_TITLE ? `${title.slice(0, LONGEST_TITLE - 1).join('')}…` : title.join('');
+  return title.length > MAX_TITLE ? `${title.slice(0, MAX_TITLE - 1).join('')}…` : title.join('');
 }
 
 /** In plain words: `MX 10 mail.example. added`. */

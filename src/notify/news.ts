@@ -113,7 +113,7 @@ async function* newestFirst({ ask }: Questions, selected: QueryParameters): Asyn
   }
 }
 
-const MOST_DOMAINS = 100;
+const MAX_DOMAINS = 100;
 
 /**
  * Which watched domains, at most 100, have begun to fail, or recovered, since what was told.
@@ -138,7 +138,7 @@ export async function watchedNews(
   const failing = new Set(told.filter((name) => watched.has(name)));
   const news = found
     .filter(({ name, failures }) => (failing.has(name) ? failures === 0 : isSelected(name)))
-    .slice(0, MOST_DOMAINS)
+    .slice(0, MAX_DOMAINS)
     .map(({ name: domain, failures }): WatchedState => {
       failing[failures === 0 ? 'delete' : 'add'](domain);
       return { domain, state: failures === 0 ? 'recovered' : 'failing', failures };

@@ -33,11 +33,11 @@ const LEASE = 120_000_000n;
 /** In microseconds, from one look for watched domains that fail to the next. */
 const WATCHED_EVERY = 10_000_000n;
 /** In microseconds, for what has not settled: watched domains are looked at meanwhile. */
-const LONGEST_WAIT = 60_000_000n;
+const MAX_WAIT = 60_000_000n;
 /** In milliseconds: how long a sender that stops waits for a mail server, or a database, that does not answer. */
 const WITHOUT_ANSWER = 5_000;
 /** In a message. */
-const MOST_CHANGES = 100;
+const MAX_CHANGES = 100;
 
 const LOGGED = {
   received: ['info', 'a message was received'],
@@ -164,14 +164,14 @@ export class Sender {
     const { prisma, openQuestions } = this.#options;
     const questions = await openQuestions();
     const time = this.#now();
-    let page = await pageAfter(questions, row, MOST_CHANGES);
+    let page = await pageAfter(questions, row, MAX_CHANGES);
     if (page === null) {
       await this.#tellGap(row, await endOfChanges(questions, row.filter));
       return true;
     }
     const unsettled = await firstUnsettled(prisma, row, page.changes, time);
     if (unsettled?.index === 0) {
-      const [settled, latest] = [unsettled.settledAt, time + LONGEST_WAIT];
+      const [settled, latest] = [unsettled.settledAt, time + MAX_WAIT];
       await this.#update(row.name, { due: settled < latest ? settled : latest });
       return false;
     }
@@ -182,7 +182,7 @@ export class Sender {
     );
     const changes = await standing(questions, row, dated);
     const cursor = page.next ?? row.cursor;
-    const isFull = page.changes.length === MOST_CHANGES;
+    const isFull = page.changes.length === MAX_CHANGES;
     const hasMore = cursor !== row.cursor;
     if (changes.length > 0) await this.#keep(row, { type: 'changes', changes }, { cursor, isFull });
     // What was recorded since counts as not read.

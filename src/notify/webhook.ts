@@ -81,7 +81,7 @@ async function post(
 }
 
 /** In characters: Discord takes 2,000, the others more. */
-const LONGEST_TEXT = 1_800;
+const MAX_TEXT = 1_800;
 
 /** The title, the first lines that fit, and how many there are beyond them. */
 function chatText(message: Message): string {
@@ -90,7 +90,7 @@ function chatText(message: Message): string {
   let length = 0;
   const end = items.findIndex((item) => {
     length += item.length + 1;
-    return length > LONGEST_TEXT;
+    return length > MAX_TEXT;
   });
   const shown = end === -1 ? items : [...items.slice(0, end), `and ${items.length - end} more`];
   return [title, ...shown].join('\n');

@@ -1,4 +1,4 @@
-import { type HeldBack, LEAST_DECLINED } from '../history/judge-https.js';
+import { type HeldBack, MIN_DECLINED } from '../history/judge-https.js';
 import { addTo } from '../model/groups.js';
 import { formatInstant } from '../model/instant.js';
 import type { DnsAnswers, Failure, HttpAnswer } from './verdict.js';
@@ -74,6 +74,6 @@ export function responseText({ scheme, status, address, heldBack }: SiteOutcome)
   const checks = heldBack.checks === 1 ? '1 check' : `${heldBack.checks} checks`;
   return (
     `${response}, not recorded: HTTPS answered before, and has been declined since ${since} (${checks}); ` +
-    `HTTP counts after ${LEAST_DECLINED} checks, from ${until}`
+    `HTTP counts after ${MIN_DECLINED} checks, from ${until}`
   );
 }

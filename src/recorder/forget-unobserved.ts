@@ -46,7 +46,7 @@ export async function forgetUnobserved(
 }
 
 /** In milliseconds, between two steps: four times as long as the step, and no less than this. */
-const LEAST_PAUSE = 250;
+const MIN_PAUSE = 250;
 
 interface ForgettingOptions {
   /** In milliseconds. */
@@ -75,7 +75,7 @@ export function startForgetting(
     after = found.last ?? '';
     const isWhole = found.last === null && begin === '';
     if (found.last === null) begin = '';
-    return isWhole ? HOUR : Math.max(LEAST_PAUSE, 4 * (performance.now() - since));
+    return isWhole ? HOUR : Math.max(MIN_PAUSE, 4 * (performance.now() - since));
   };
   return startRepeating(0, step, failed);
 }

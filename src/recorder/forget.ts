@@ -67,7 +67,7 @@ async function eraseHistories(
 }
 
 /** In microseconds: a transaction writes the rows of the feed after those of their domains. */
-const LONGEST_TRANSACTION = 86_400_000_000n;
+const MAX_TRANSACTION = 86_400_000_000n;
 
 /**
  * Not what is recorded meanwhile, of a domain that has a row then. The feed has no index by domain: it is read
@@ -85,7 +85,7 @@ async function eraseInFeed(
     orderBy: { number: 'asc' },
   });
   if (oldest === null) return;
-  if (before !== undefined && oldest.recordedAt > before + LONGEST_TRANSACTION) return;
+  if (before !== undefined && oldest.recordedAt > before + MAX_TRANSACTION) return;
   const last = await transaction.changeFeed.findFirst({
     select: { number: true },
     orderBy: { number: 'desc' },

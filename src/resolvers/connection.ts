@@ -1,7 +1,7 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { DEFAULT_FIRST } from '../limits/costs.js';
 import type { Page } from '../loaders/search.js';
-import { cursorsOf, MOST_OF_PAGE } from '../model/cursor.js';
+import { cursorsOf, MAX_PER_PAGE } from '../model/cursor.js';
 import { invalidParameter } from '../model/errors.js';
 import type { RequestContext } from './context.js';
 import { selected } from './selections.js';
@@ -33,8 +33,8 @@ export function paging<Place extends object>(
   fields: PlaceFields<Place>,
 ) {
   const count = first ?? DEFAULT_FIRST;
-  if (count < 1 || count > MOST_OF_PAGE) {
-    throw invalidParameter(`first must be from 1 to ${MOST_OF_PAGE}.`);
+  if (count < 1 || count > MAX_PER_PAGE) {
+    throw invalidParameter(`first must be from 1 to ${MAX_PER_PAGE}.`);
   }
   const cursors = cursorsOf(question);
   const write = (place: Place | undefined) => cursors.write(storedPlace(place ?? {}, fields));

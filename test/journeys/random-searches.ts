@@ -369,13 +369,13 @@ interface Page {
 }
 
 /** So many pages are as long as they are to be. */
-const MOST_PAGES = 6;
+const MAX_PAGES = 6;
 
 export async function walk(url: string, query: string, variables: object, paging: Paging): Promise<object[]> {
   const found: object[] = [];
   let after: string | null = null;
   for (let pages = 1; ; pages += 1) {
-    const { first, byEdge } = pages <= MOST_PAGES ? paging : { first: 200, byEdge: false };
+    const { first, byEdge } = pages <= MAX_PAGES ? paging : { first: 200, byEdge: false };
     const { data, errors } = await askGraphql({ url }, query, { ...variables, first, after });
     expect(errors).toBeUndefined();
     const parent = data.domain?.httpHeaders?.[0] ?? data.domain ?? data;

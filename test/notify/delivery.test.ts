@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Answer, deliveryOf, LONGEST_TRY } from '../../src/notify/delivery.js';
+import { type Answer, deliveryOf, MAX_TRY } from '../../src/notify/delivery.js';
 
 const SECOND = 1_000_000n;
 const NOW = 1_800_000_000n * SECOND;
@@ -19,7 +19,7 @@ test.each([200, 202, 204, 299])('a message is received with status %i', (status)
   expect(deliver({ status })).toMatchObject({ outcome: 'received', stored: { message: null } });
 });
 
-const LATE = { attempts: 30, failingSince: NOW - LONGEST_TRY };
+const LATE = { attempts: 30, failingSince: NOW - MAX_TRY };
 test.each([
   ['status 410: the receiver wants no more', 410, {}, 'HTTP 410: the receiver wants no more'],
   ['three days of failures', 500, LATE, 'not received for three days: HTTP 500'],
@@ -44,7 +44,7 @@ test.each([
   [503, '7200', 7200],
   [503, new Date(Number(NOW / 1000n) + 90_000).toUTCString(), 90],
   [429, '0', 1],
-  [429, '99999999', Number(LONGEST_TRY / SECOND)],
+  [429, '99999999', Number(MAX_TRY / SECOND)],
   [429, 'soon', 5],
   [500, '120', 5],
 ])(

@@ -56,11 +56,11 @@ export function sendRaw(port: number, octets: Buffer, mostOctets: number): Promi
   });
 }
 
-const MOST_OCTETS = 5_000_000;
+const MAX_OCTETS = 5_000_000;
 
 /** The response to octets that have one. @throws Error where nothing was answered. */
 export async function exchangeRaw(port: number, octets: Buffer): Promise<RawResponse> {
-  const outcome = await sendRaw(port, octets, MOST_OCTETS);
+  const outcome = await sendRaw(port, octets, MAX_OCTETS);
   if (outcome.kind !== 'answered') throw new Error(`There was no answer: ${outcome.kind}.`);
   return outcome.response;
 }

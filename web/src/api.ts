@@ -161,7 +161,7 @@ export interface Listener<Result> {
 const FINAL: ReadonlySet<string> = new Set(['UNAUTHENTICATED', 'FORBIDDEN', 'INVALID_DOMAIN']);
 
 /** Longest time between attempts to connect again, in seconds. */
-const LONGEST_PAUSE = 60;
+const MAX_PAUSE = 60;
 
 /**
  * Listens to a subscription that continues after the cursor of its variable `after`, until `stopped` is aborted. When a
@@ -198,7 +198,7 @@ export async function listen<Result, Variables extends { readonly after?: string
     if (problem?.code === 'INVALID_CURSOR') after = null;
     isContinued = after !== null;
     failures += 1;
-    await pause(problem?.retryAfter ?? Math.min(LONGEST_PAUSE, 2 ** failures), stopped).catch(() => {});
+    await pause(problem?.retryAfter ?? Math.min(MAX_PAUSE, 2 ** failures), stopped).catch(() => {});
   }
 }
 

@@ -7,7 +7,7 @@ export interface TextPart {
 }
 
 /** Texts that differ in more parts are compared as a whole: the effort grows with the differences. */
-const MOST_DIFFERENCES = 200;
+const MAX_DIFFERENCES = 200;
 
 /**
  * Compares two values part by part: directives of policies, mechanisms of SPF, items of lists, words.
@@ -20,17 +20,17 @@ export function compareTexts(before: string, after: string): readonly TextPart[]
   if (known !== undefined) return known;
   const parts = comparison(before, after);
   // The oldest one goes.
-  if (compared.size >= MOST_KEPT) compared.delete(compared.keys().next().value ?? '');
+  if (compared.size >= MAX_KEPT) compared.delete(compared.keys().next().value ?? '');
   compared.set(key, parts);
   return parts;
 }
 
 /** A list of changes is drawn again and again while others arrive. */
 const compared = new Map<string, readonly TextPart[]>();
-const MOST_KEPT = 500;
+const MAX_KEPT = 500;
 
 function comparison(before: string, after: string): readonly TextPart[] {
-  const differences = diffArrays(partsOf(before), partsOf(after), { maxEditLength: MOST_DIFFERENCES });
+  const differences = diffArrays(partsOf(before), partsOf(after), { maxEditLength: MAX_DIFFERENCES });
   if (differences === undefined) {
     return [
       { text: before, in: 'old' },

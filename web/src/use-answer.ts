@@ -130,7 +130,7 @@ export function usePages<Result, Variables, Node>(
         found += page?.nodes.length ?? 0;
         after = page?.pageInfo.endCursor ?? null;
         const hasMore = page?.pageInfo.hasNextPage === true;
-        const isEnough = !hasMore || found > 0 || asked === MOST_WITHOUT_MATCH;
+        const isEnough = !hasMore || found > 0 || asked === MAX_WITHOUT_MATCH;
         setPages({ nodes, after, hasMore, isLoading: !isEnough });
         if (isEnough) return;
       }
@@ -154,6 +154,6 @@ export function usePages<Result, Variables, Node>(
 }
 
 /** So many pages without a match are passed over; then it is for the reader to go on. */
-const MOST_WITHOUT_MATCH = 5;
+const MAX_WITHOUT_MATCH = 5;
 
 const NOTHING = { nodes: [], after: null, hasMore: false, isLoading: false };

@@ -15,7 +15,7 @@ export interface Reader<Result> {
 }
 
 /** So long reading waits for a stream, in milliseconds. */
-const LONGEST_WAIT = 1_500;
+const MAX_WAIT = 1_500;
 
 /**
  * Listens to a subscription, and reads what was recorded before. With other variables or another token, all of it begins again.
@@ -43,7 +43,7 @@ export function useStream<Result, Variables extends { readonly after?: string | 
     const readAnyway = () => {
       if (reading === undefined) read();
     };
-    const timer = setTimeout(readAnyway, LONGEST_WAIT);
+    const timer = setTimeout(readAnyway, MAX_WAIT);
     const listener = {
       onBegin: read,
       onResult: (result: Result) => latest.current.onResult(result),

@@ -37,17 +37,15 @@ export function Owner({ name }: { readonly name: string }) {
 }
 
 /** A longer address would be rejected when it is loaded. */
-const LONGEST_SEARCHED = 1_000;
+const MAX_SEARCHED = 1_000;
 
 /** A long value is searched by its beginning. */
 function searchOfHeader(header: string, value: string): Search {
-  return value.length > LONGEST_SEARCHED
-    ? { header, contains: value.slice(0, LONGEST_SEARCHED) }
-    : { header, value };
+  return value.length > MAX_SEARCHED ? { header, contains: value.slice(0, MAX_SEARCHED) } : { header, value };
 }
 
 function searchOfText(entries: readonly string[]): Search {
-  return { text: entries.join('').slice(0, LONGEST_SEARCHED) };
+  return { text: entries.join('').slice(0, MAX_SEARCHED) };
 }
 
 function Empty() {

@@ -20,7 +20,7 @@ const CHECK_EVERY = 100;
 /** In milliseconds, between two attempts to start it again. */
 const RESTART_EVERY = 1000;
 /** In bytes: a segment of PostgreSQL's write-ahead log, which is made whole (`wal_segment_size`). */
-const LEAST_ROOM = 16 * 1024 * 1024;
+const MIN_ROOM = 16 * 1024 * 1024;
 
 /** Sent once, to who started the owner; neither: another process has the database open. */
 export interface OwnerReport {
@@ -173,7 +173,7 @@ class EmbeddedDatabase {
     try {
       const [report] = await Promise.race([once(owner, 'message', { signal }), once(owner, 'disconnect')]);
       if (report !== undefined) return report;
-      if ((await freeRoom(this.#dataDirectory)) < LEAST_ROOM) {
+      if ((await freeRoom(this.#dataDirectory)) < MIN_ROOM) {
         throw unusable(this.#dataDirectory, 'its disk is full, less than 16 MB of it are free');
       }
       return { failure: `The embedded database did not start; ${logFile} may say why.` };

@@ -6,14 +6,14 @@ import { addHeaderField, isFieldName, joinHeaderFields, textOfOctets } from '../
 import { type HeaderField, parseResponseHead, type ResponseHead } from '../../model/response-head.js';
 
 /** In octets: all field lines of a response and its status line together. */
-const LARGEST_HEAD = 65_536;
+const MAX_HEAD = 65_536;
 const MAX_INTERIM_RESPONSES = 10;
 
 export class TooLargeError extends Error {
   override readonly name = 'TooLargeError';
 }
 
-const headTooLarge = () => new TooLargeError(`its head is larger than ${LARGEST_HEAD / 1024} kB`);
+const headTooLarge = () => new TooLargeError(`its head is larger than ${MAX_HEAD / 1024} kB`);
 const tooManyInterim = () => new TooLargeError(`more than ${MAX_INTERIM_RESPONSES} interim responses came`);
 
 /**
@@ -70,12 +70,12 @@ function endOfHead(text: string, searched: number): number {
 function checkBeginning(text: string): void {
   if (!'HTTP/'.startsWith(text.slice(0, 5).toUpperCase()))
     throw new InvalidObservationError('it is not HTTP.');
-  if (text.length > LARGEST_HEAD) throw headTooLarge();
+  if (text.length > MAX_HEAD) throw headTooLarge();
 }
 
 /** 64 kB of the shortest lines are so many fields; each counts 32 octets more (RFC 9113, section 6.5.2). */
-const MAX_FIELDS = LARGEST_HEAD / ':\r\n'.length;
-const LARGEST_SECTION = LARGEST_HEAD + 32 * MAX_FIELDS;
+const MAX_FIELDS = MAX_HEAD / ':\r\n'.length;
+const MAX_SECTION = MAX_HEAD + 32 * MAX_FIELDS;
 
 /** Any URL will do: `:authority` has the domain's name, and not every name can be in a URL. */
 const ANY_URL = 'https://domain.invalid';
@@ -88,7 +88,7 @@ const ANY_URL = 'https://domain.invalid';
 export async function requestHeadByHttp2(socket: TLSSocket, authority: string, userAgent: string) {
   const session = connect(ANY_URL, {
     createConnection: () => socket,
-    settings: { enablePush: false, maxHeaderListSize: LARGEST_SECTION },
+    settings: { enablePush: false, maxHeaderListSize: MAX_SECTION },
     maxHeaderListPairs: MAX_FIELDS,
   });
   try {
@@ -109,7 +109,7 @@ export async function requestHeadByHttp2(socket: TLSSocket, authority: string, u
           at % 2 === 1 || name.startsWith(':') ? [] : [[name, raw[at + 1] ?? '']],
         );
         const length = fields.reduce((sum, [name, value]) => sum + name.length + value.length + 4, 0);
-        if (length <= LARGEST_HEAD) resolve({ status, fields });
+        if (length <= MAX_HEAD) resolve({ status, fields });
         else reject(headTooLarge());
       });
       stream.on('error', fail);

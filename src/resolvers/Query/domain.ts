@@ -8,7 +8,7 @@ import type { RequestContext } from '../context.js';
 import { neededParts, selectsNames } from '../selections.js';
 import type { QueryResolvers } from '../types.generated.js';
 
-const MOST_NAMES = 1_000;
+const MAX_NAMES = 1_000;
 
 export const ofDomains: QueryResolvers = {
   domain: (_query, { name, at }, context, info) => load(name, instantOf(at), context, info),
@@ -23,8 +23,8 @@ export const ofDomains: QueryResolvers = {
 };
 
 export function requireFew(argument: string, { length }: readonly string[]): void {
-  if (length <= MOST_NAMES) return;
-  throw invalidParameter(`${argument}: ${length} names; ${MOST_NAMES} are allowed.`);
+  if (length <= MAX_NAMES) return;
+  throw invalidParameter(`${argument}: ${length} names; ${MAX_NAMES} are allowed.`);
 }
 
 export function instantOf(at: Instant | null | undefined): Instant | undefined {

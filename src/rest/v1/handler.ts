@@ -222,12 +222,12 @@ function sendIfUnmodified({ response, caching }: Exchange, validators: Validator
  * In characters. A proxy reads all header fields of a response into one buffer, which is 4 kB in nginx by
  * default. Without the field, clients still have the cursor in the body, if that is JSON.
  */
-const LONGEST_LINK = 2_048;
+const MAX_LINK = 2_048;
 
 /** Links to the next page (RFC 8288). @param next Its cursor. */
 function setLink({ response, query, mediaType }: Exchange, next: string): void {
   const continued = new URLSearchParams(query);
   continued.set('after', next);
   const link = `<${pathOf(response.req)}?${continued}>; rel="next"`;
-  if (mediaType !== 'application/json' || link.length <= LONGEST_LINK) response.setHeader('link', link);
+  if (mediaType !== 'application/json' || link.length <= MAX_LINK) response.setHeader('link', link);
 }

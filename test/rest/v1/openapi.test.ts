@@ -13,7 +13,7 @@ import {
   HEADER_CHANGES,
   RECORD_CHANGES,
 } from '../../../src/model/change-kinds.js';
-import { MOST_OF_PAGE } from '../../../src/model/cursor.js';
+import { MAX_PER_PAGE } from '../../../src/model/cursor.js';
 import { openApiDocument } from '../../../src/rest/v1/openapi/document.js';
 import { ROUTES } from '../../../src/rest/v1/routes.js';
 import { violationsOf } from '../../support/documented.js';
@@ -110,7 +110,7 @@ test('the OpenAPI document names the kinds of changes, the codes of errors and t
   for (const values of [CHANGE_KINDS, DOMAIN_CHANGE_KINDS, RECORD_CHANGES, HEADER_CHANGES])
     expect(text).toContain(JSON.stringify(values));
   expect(text).toContain(JSON.stringify(Object.keys(STATUS_OF_CODE)));
-  expect(text).toContain(`"maximum":${MOST_OF_PAGE},`);
+  expect(text).toContain(`"maximum":${MAX_PER_PAGE},`);
 });
 
 test.each(['', '/a/dms'])('the server of the OpenAPI document has the base path "%s"', (basePath) => {

@@ -177,11 +177,11 @@ function hatch(context: CanvasRenderingContext2D, colour: string, from: number, 
 }
 
 /** Longer values are cut before they are measured. */
-const MOST_DRAWN = 300;
+const MAX_DRAWN = 300;
 
 function drawText({ context, palette }: Picture, value: string, extent: Extent, y: number): void {
   const { start, certain, end } = extent;
-  const most = Math.min(MOST_DRAWN, Math.floor((end - start - 8) / 6.2));
+  const most = Math.min(MAX_DRAWN, Math.floor((end - start - 8) / 6.2));
   const visible = visibleText(value.slice(0, most));
   const text = value.length > most ? `${visible.slice(0, Math.max(1, most - 1))}…` : visible;
   for (const [from, to, colour] of [

@@ -42,8 +42,8 @@ interface TimelineProps {
 }
 
 /** More rows or values than this are folded into one. */
-const MOST_ROWS = 4;
-const MOST_VALUES = 12;
+const MAX_ROWS = 4;
+const MAX_VALUES = 12;
 
 const AXIS_HEIGHT = 30;
 
@@ -388,9 +388,8 @@ function toggled(set: ReadonlySet<string>, member: string): ReadonlySet<string> 
 function placeLanes(lanes: readonly Lane[], opened: ReadonlySet<string>): PlacedLane[] {
   let top = 0;
   return lanes.map((lane) => {
-    const compact = compactRows(lane, MOST_ROWS);
-    const isLarge =
-      compact.count > MOST_ROWS || (lane.kind === 'records' && lane.values.length > MOST_VALUES);
+    const compact = compactRows(lane, MAX_ROWS);
+    const isLarge = compact.count > MAX_ROWS || (lane.kind === 'records' && lane.values.length > MAX_VALUES);
     const isOpened = opened.has(lane.id);
     const rows = isOpened ? rowsByValue(lane) : compact;
     const isFolded = isLarge && !isOpened;

@@ -14,14 +14,14 @@ import type { Filter } from './filter.js';
 import { type Change, isChange, type LoadedHistory, sinceOf, withOlder, withRecorded } from './history.js';
 
 /** So many changes are loaded by themselves: more take seconds, and much of the rate limit. */
-const MOST_LOADED = 10_000;
+const MAX_LOADED = 10_000;
 
 /** The first page is small, so that there soon is something to see. */
 const FIRST_PAGE = 100;
 const FURTHER_PAGES = 500;
 
 /** So many changes of what a filter chooses are loaded at once, in smaller pages: where they are few among many, pages are empty. */
-const MOST_CHOSEN = 4_000;
+const MAX_CHOSEN = 4_000;
 const CHOSEN_PAGES = 100;
 
 /** While pages are loaded, the page is drawn again so often, in milliseconds. */
@@ -92,7 +92,7 @@ function useChosen(name: string, filter: Filter, isPartial: boolean) {
   const of: Of = { name, ...(types.length > 0 && { types }), ...(headers.length > 0 && { headers }) };
   const load = (after: string | null, signal: AbortSignal) => {
     setLoaded((known) => ({ ...known, isLoading: true, error: null }));
-    attempt(signal, setLoaded, (own) => loadOlder(of, after, [MOST_CHOSEN, CHOSEN_PAGES], own, setLoaded));
+    attempt(signal, setLoaded, (own) => loadOlder(of, after, [MAX_CHOSEN, CHOSEN_PAGES], own, setLoaded));
   };
   useEffect(() => {
     if (!isChosen) return undefined;
@@ -186,7 +186,7 @@ async function load(name: string, signal: AbortSignal, update: Update): Promise<
       add(nodes, next, update);
       return next === null
         ? undefined
-        : loadOlder({ name }, next, [MOST_LOADED - FIRST_PAGE, FURTHER_PAGES], signal, update);
+        : loadOlder({ name }, next, [MAX_LOADED - FIRST_PAGE, FURTHER_PAGES], signal, update);
     }),
     allOf(
       (page) => ask(DomainRecordsDocument, { name, ...page }, signal),
@@ -273,7 +273,7 @@ function add(nodes: readonly Change[], after: string | null, update: Update): vo
 }
 
 /** So many pages of what is present: more than any domain that could be observed has. */
-const MOST_PAGES = 20;
+const MAX_PAGES = 20;
 
 interface PageVariables {
   readonly first: number;
@@ -293,7 +293,7 @@ async function allOf<Result, Node>(
     const page: Page<Node> | null | undefined = pageOf(await askFor({ first, after }));
     if (page == null) return;
     nodes = [...nodes, ...page.nodes];
-    const isLast = !page.pageInfo.hasNextPage || pages === MOST_PAGES;
+    const isLast = !page.pageInfo.hasNextPage || pages === MAX_PAGES;
     // Drawn when there is something, and when there is all.
     if (isLast || pages === 1) onNodes(nodes, isLast && page.pageInfo.hasNextPage);
     if (isLast) return;

@@ -8,7 +8,7 @@ import { Failure, Loading, Section, Time } from '../parts.js';
 import { useStream } from '../use-stream.js';
 import { Text } from '../values.js';
 
-const MOST_SHOWN = 40;
+const MAX_SHOWN = 40;
 
 interface LatestChangesProps {
   readonly onChange: () => void;
@@ -51,7 +51,7 @@ export function LatestChanges({ onChange, hasHistory }: LatestChangesProps) {
       },
       onResult({ changes: { nodes, pageInfo } }) {
         if (nodes.length > 0) {
-          setRecorded((known) => [...nodes.toReversed(), ...known].slice(0, MOST_SHOWN));
+          setRecorded((known) => [...nodes.toReversed(), ...known].slice(0, MAX_SHOWN));
           onChange();
         }
         return pageInfo.endCursor ?? null;
@@ -61,7 +61,7 @@ export function LatestChanges({ onChange, hasHistory }: LatestChangesProps) {
   );
   // What was recorded since the stream has begun may have been read, too.
   const ids = new Set(recorded.map(({ id }) => id));
-  const changes = [...recorded, ...(latest ?? []).filter(({ id }) => !ids.has(id))].slice(0, MOST_SHOWN);
+  const changes = [...recorded, ...(latest ?? []).filter(({ id }) => !ids.has(id))].slice(0, MAX_SHOWN);
   return (
     <Section
       title="Latest changes"
