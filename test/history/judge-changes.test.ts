@@ -47,20 +47,14 @@ const rotating = (hours: number, from = 0): ObservationParts[] =>
 
 describe('what the first observation of a part shows was there before', () => {
   test('its records and headers are INITIAL; what comes later is not, of another type neither', () => {
+    const text = { host: 'example.com', class: 'IN', type: 'TXT', txt: 'x' };
     const told = toldOf([
       { at: 1, records: ['192.0.2.1'] },
-      {
-        ...{ at: 2, headers: { server: 'a' } },
-        records: ['192.0.2.1', { host: 'example.com', class: 'IN', type: 'TXT', txt: 'x' }],
-      },
+      { at: 2, headers: { server: 'a' }, records: ['192.0.2.1', text] },
       { at: 3, headers: { server: 'a', via: 'b' } },
     ]);
-    expect(reasonsAt(told, 1)).toEqual([['+192.0.2.1', 'INITIAL']]);
-    expect(reasonsAt(told, 2)).toEqual([
-      ['+server', 'INITIAL'],
-      ['+x', null],
-    ]);
-    expect(reasonsAt(told, 3)).toEqual([['+via', null]]);
+    const reasons = { '+192.0.2.1': 'INITIAL', '+server': 'INITIAL', '+x': null, '+via': null };
+    expect(Object.fromEntries(told.map(({ what, routine }) => [what, routine]))).toEqual(reasons);
   });
 
   test('an older observation makes news of it', () => {
@@ -81,10 +75,8 @@ describe('an RRset that changes again and again', () => {
     const told = toldOf(long);
     const notable = told.filter(({ routine }) => routine === null).map(({ at }) => at / HOUR);
     expect(new Set(notable)).toEqual(new Set([1, 2, 3]));
-    expect(reasonsAt(told, 9 * HOUR)).toEqual([
-      ['+192.0.2.1', 'ROTATING'],
-      ['-192.0.2.3', 'ROTATING'],
-    ]);
+    const later = { '+192.0.2.1': 'ROTATING', '-192.0.2.3': 'ROTATING' };
+    expect(Object.fromEntries(reasonsAt(told, 9 * HOUR))).toEqual(later);
   });
 
   test('an address that it never had is notable once its pool is known, and only what comes and goes with it', () => {
@@ -126,28 +118,16 @@ describe('an RRset that changes again and again', () => {
 describe('an error page', () => {
   const SITE = { server: 'nginx', 'x-frame-options': 'DENY' };
   const PAGE = { server: 'nginx', 'retry-after': '60' };
+  const head = (at: number, headers: Record<string, string>, status = 200) => ({ at, headers, status });
 
   test('is routine, and so is the site as it was before', () => {
-    const told = toldOf([
-      { at: 1, headers: SITE, status: 200 },
-      { at: 2, headers: PAGE, status: 503 },
-      { at: 3, headers: SITE, status: 200 },
-    ]);
-    expect(told.filter(({ at }) => at > 1).map(({ routine }) => routine)).toEqual(
-      Array(4).fill('ERROR_PAGE'),
-    );
+    const told = toldOf([head(1, SITE), head(2, PAGE, 503), head(3, SITE)]).filter(({ at }) => at > 1);
+    expect(told.map(({ routine }) => routine)).toEqual(Array(4).fill('ERROR_PAGE'));
   });
 
   test('hides nothing that is another than before it', () => {
-    const told = toldOf([
-      { at: 1, headers: SITE, status: 200 },
-      { at: 2, headers: PAGE, status: 503 },
-      { at: 3, headers: { server: 'caddy' }, status: 200 },
-    ]);
-    expect(reasonsAt(told, 3)).toEqual([
-      ['+server', null],
-      ['-retry-after', 'ERROR_PAGE'],
-    ]);
+    const told = toldOf([head(1, SITE), head(2, PAGE, 503), head(3, { server: 'caddy' })]);
+    expect(Object.fromEntries(reasonsAt(told, 3))).toEqual({ '+server': null, '-retry-after': 'ERROR_PAGE' });
     // The policy was dropped, which the error page did not have either: nothing changed then that could be told.
     expect(reasonsAt(told, 2)).toContainEqual(['-x-frame-options', 'ERROR_PAGE']);
   });
@@ -158,13 +138,8 @@ describe('an error page', () => {
   });
 
   test('and what follows it are judged the same where an older observation is put before', () => {
-    const parts = [
-      { at: 2, headers: PAGE, status: 503 },
-      { at: 3, headers: { server: 'caddy' }, status: 200 },
-      { at: 4, headers: { server: 'nginx' }, status: 500 },
-    ];
-    const first = { at: 1, headers: SITE, status: 200 };
-    expect(toldOf(parts, [first])).toEqual(toldOf([first, ...parts]));
+    const parts = [head(2, PAGE, 503), head(3, { server: 'caddy' }), head(4, { server: 'nginx' }, 500)];
+    expect(toldOf(parts, [head(1, SITE)])).toEqual(toldOf([head(1, SITE), ...parts]));
   });
 });
 
