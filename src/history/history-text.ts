@@ -8,9 +8,14 @@ export type ItemText = readonly [name: string, facts: string];
 export function stayText({ record, firstSeen, removal, ...stay }: RecordStay): ItemText {
   const { host, class: recordClass, type, rdata } = record;
   const facts = {
-    ...{ position: stay.position, source: stay.source, sightings: stay.sightings },
-    ...{ removed: removal?.removed, lastSeen: removal?.lastSeen, removedBy: removal?.source },
-    ...{ routine: stay.routine, removedRoutine: removal?.routine },
+    position: stay.position,
+    source: stay.source,
+    sightings: stay.sightings,
+    removed: removal?.removed,
+    lastSeen: removal?.lastSeen,
+    removedBy: removal?.source,
+    routine: stay.routine,
+    removedRoutine: removal?.routine,
   };
   return [`${host} ${recordClass} ${type} ${rdata} of ${timeText(firstSeen)}`, factsText(facts)];
 }

@@ -34,9 +34,16 @@ export const DNS_RECORD_MATCHES = matches<RecordMatchResult>(
   },
   STAY_COLUMNS,
   ({ domain, record, source }) => ({
-    ...{ domain: domain.name, kind: 'DNS', name: record.host, class: record.class, type: record.type },
-    ...{ value: record.rdata, first_seen: record.firstSeen, last_seen: record.lastSeen },
-    ...{ removed: record.removed, source },
+    domain: domain.name,
+    kind: 'DNS',
+    name: record.host,
+    class: record.class,
+    type: record.type,
+    value: record.rdata,
+    first_seen: record.firstSeen,
+    last_seen: record.lastSeen,
+    removed: record.removed,
+    source,
   }),
 );
 
@@ -53,8 +60,14 @@ export const HTTP_HEADER_MATCHES = matches<HeaderMatchResult>(
   ({ domain, ...match }) => ({ domain: domain.name, ...match }),
   STAY_COLUMNS,
   ({ domain, name, value, from, to, lastSeen, source }) => ({
-    ...{ domain: domain.name, kind: 'HTTP', name, value },
-    ...{ first_seen: from, last_seen: lastSeen, removed: to, source },
+    domain: domain.name,
+    kind: 'HTTP',
+    name,
+    value,
+    first_seen: from,
+    last_seen: lastSeen,
+    removed: to,
+    source,
   }),
 );
 
@@ -63,6 +76,9 @@ export const DOMAIN_MATCHES = matches<Record<'domain' | 'created' | 'lastUpdate'
   (match) => match,
   DOMAIN_COLUMNS,
   ({ domain, created, lastUpdate, lastChange }) => ({
-    ...{ domain, created, last_update: lastUpdate, last_change: lastChange },
+    domain,
+    created,
+    last_update: lastUpdate,
+    last_change: lastChange,
   }),
 );
