@@ -86,9 +86,7 @@ function accessOf(route: Route, access: AnonymousAccess): string {
 function parameterOf(parameter: Parameter): object {
   const { name, description, schema, example } = parameter;
   return {
-    name,
-    in: 'query',
-    required: parameter.in === 'path',
+    ...{ name, in: 'query', required: parameter.in === 'path' },
     ...parameter,
     description: isTime(parameter) ? `${description} ${DESCRIBED['x-time-forms']}` : description,
     example: schema.type === 'array' ? [example] : example,
