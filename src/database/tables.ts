@@ -14,7 +14,7 @@ export interface TextLookup {
 
 /** How statements reach the tables of domains, whichever way these are stored. */
 export interface Tables {
-  /** Whether a statement for several domains would use the shards of all of them. */
+  /** Whether searches are those of loaders/search-shards.ts, and other statements for one domain. */
   readonly acrossShards: boolean;
   /** Queries of a WITH clause, each with a comma after it, that take the place of tables. */
   replaced(conditions: Readonly<Record<string, Prisma.Sql>>): Prisma.Sql;

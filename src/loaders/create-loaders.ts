@@ -13,6 +13,7 @@ import { loadRRsets } from './rrsets.js';
 import { searchDomains } from './search-domains.js';
 import { searchHeaders } from './search-headers.js';
 import { searchRecords } from './search-records.js';
+import { searchDomainsOfShards, searchHeadersOfShards, searchRecordsOfShards } from './search-shards.js';
 import { loadDiff } from './state-diff.js';
 import { loadStatistics } from './statistics.js';
 
@@ -62,11 +63,14 @@ export function createLoaders(
     batched<Key, Value>(maxBatchSize, (keys) => aroundBatch(loader, keys.length, () => load(prisma, keys)));
   const page = <Key, Page>(
     loader: string,
-    load: (prisma: PrismaClient, key: Key, tables: Tables) => Promise<Page>,
+    load: (prisma: PrismaClient, key: Key) => Promise<Page>,
     connections = prisma,
   ): Loader<Key, Page> => ({
-    load: (key, reader) => paced(reader, () => aroundBatch(loader, 1, () => load(connections, key, tables))),
+    load: (key, reader) => paced(reader, () => aroundBatch(loader, 1, () => load(connections, key))),
   });
+  const searches = tables.acrossShards
+    ? { records: searchRecordsOfShards, headers: searchHeadersOfShards, domains: searchDomainsOfShards }
+    : { records: searchRecords, headers: searchHeaders, domains: searchDomains };
   return {
     /** Null: nothing is recorded of the domain. Without any part, nothing but the domain's row is read. */
     domainHistory: batch<DomainHistoryKey, DomainHistory | null>('domainHistory', loadDomainHistories),
@@ -74,12 +78,12 @@ export function createLoaders(
     attempt: batch('attempt', loadAttempts),
     changes: page('changes', loadChanges),
     headerPage: page('headerPage', loadHeaderPage),
-    recordPage: page('recordPage', searchRecords),
+    recordPage: page('recordPage', searches.records),
     rrsets: page('rrsets', loadRRsets),
     diff: page('diff', loadDiff),
-    records: page('search', searchRecords, searchPrisma),
-    headers: page('search', searchHeaders, searchPrisma),
-    domains: page('search', searchDomains, searchPrisma),
+    records: page('search', searches.records, searchPrisma),
+    headers: page('search', searches.headers, searchPrisma),
+    domains: page('search', searches.domains, searchPrisma),
     statistics: page('statistics', (one, _: undefined) => loadStatistics(one, tables), searchPrisma),
   };
 }

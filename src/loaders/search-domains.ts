@@ -1,24 +1,23 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
-import type { Tables } from '../database/tables.js';
 import type { NamePattern } from '../model/name-pattern.js';
-import { literal, PLANNED } from './columns.js';
+import { literal } from './columns.js';
 import { type DomainRow, NUMBERS_SQL, parseDomainRow } from './domain-row.js';
 import {
   allOf,
   endingWith,
+  type Finding,
+  type Found,
   firstOf,
   isFull,
   isWithin,
   MAX_ROWS,
-  MAX_ROWS_BY_VALUE,
   meetsPattern,
   namesMeeting,
   type Page,
   type Question,
+  queriesInOrder,
   ROWS_OF_MATCH,
-  rangeInOrder,
-  readFewThenMany,
-  readPage,
+  readFound,
   reversed,
   type SearchKey,
   startsWith,
@@ -40,66 +39,64 @@ type DomainPlace = Pick<DomainRow, 'name'>;
 export type DomainSearchKey = SearchKey<DomainFilter, DomainPlace>;
 
 /** So many names are read and sorted for a page: few at first. */
-const [FEW_SORTED, MAX_SORTED] = [2_000, 50_000];
+const FEW_SORTED = 2_000;
+export const MAX_SORTED = 50_000;
 
 /** Without any condition it lists all. */
 export async function searchDomains(
   prisma: PrismaClient,
   key: DomainSearchKey,
-  tables: Tables,
 ): Promise<Page<DomainRow, DomainPlace>> {
-  const { first } = key;
+  const { filter, first } = key;
   const question = domainQuestion(key);
-  const inOrder = (rows: number) => readPage(prisma, tables, question, rangeInOrder(question), rows);
+  const inOrder = (rows: number) => readFound(prisma, question, queriesInOrder(question, rows));
   const byNames = async (most: number) => {
-    const names = await firstNames(prisma, key, most);
-    const among = async (rows: number) => {
-      const next = names?.slice(0, rows);
-      if (next === undefined) return null;
-      const end = next.length < rows ? undefined : Prisma.sql`UNION ALL SELECT ${next.at(-1)}`;
-      const ranges = [{ condition: Prisma.sql`name = ANY (${next}::text[])` }];
-      return readPage(prisma, tables, question, { ranges, values: 1, end }, rows);
-    };
-    return readFewThenMany(first, among, MAX_ROWS_BY_VALUE);
+    for (const names of queriesOfNames(filter, most)) {
+      const page = await readFound(prisma, question, ...lookUp(question, names, most));
+      if (!page.isTooMuch) return page;
+    }
+    return null;
   };
   // Where many domains match, the first ones do.
   const page = (await byNames(FEW_SORTED)) ?? (await inOrder(ROWS_OF_MATCH * (first + 1)));
   return isFull(page, first) ? page : ((await byNames(MAX_SORTED)) ?? inOrder(MAX_ROWS));
 }
 
-/** The next names that may match, in their order, by the first index that has at most so many; null: none has. */
-async function firstNames(
-  prisma: PrismaClient,
-  { filter, after }: DomainSearchKey,
-  most: number,
-): Promise<readonly string[] | null> {
-  for (const query of queriesOfNames(filter, most)) {
-    const [found] = await prisma.$queryRaw<readonly { readonly names: string[] | null }[]>`
-      ${PLANNED} WITH named AS MATERIALIZED (SELECT name FROM (${query}) AS name LIMIT ${literal(most + 1)})
-      SELECT CASE WHEN (SELECT count(*) FROM named) <= ${literal(most)}
-                  THEN array(SELECT name FROM named WHERE name > ${after?.name ?? ''}
-                              ORDER BY name LIMIT ${literal(MAX_ROWS_BY_VALUE)}) END AS names`;
-    if (found?.names) return found.names;
-  }
-  return null;
+/** Finds the domains of names, if there are at most so many of these. */
+function lookUp({ conditions, follows, first }: Finding, names: Prisma.Sql, most: number): Found {
+  // With a limit of its own, a domain is looked up when it is its turn: those that follow the page are not.
+  const queries = Prisma.sql`
+    named AS MATERIALIZED (SELECT name FROM (${names}) AS name LIMIT ${literal(most + 1)}),
+    found AS MATERIALIZED (
+      SELECT domain.*
+        FROM (SELECT name FROM named
+               WHERE (SELECT count(*) FROM named) <= ${literal(most)} ${follows}
+               ORDER BY name) AS next
+       CROSS JOIN LATERAL (
+               SELECT * FROM domain WHERE domain.name = next.name AND ${conditions} LIMIT 1) AS domain
+       LIMIT ${literal(first + 1)}),
+    last AS (SELECT name FROM found WHERE false)`;
+  return [queries, Prisma.sql`(SELECT count(*) FROM named) > ${literal(most)}`];
 }
 
 type Row = readonly [name: string, numbers: string];
 
-function domainQuestion({ filter, after, first }: DomainSearchKey): Question<Row, DomainRow, DomainPlace> {
+/** @param rows The table with the rows of `found`. */
+export function domainQuestion(
+  { filter, after, first }: DomainSearchKey,
+  rows = 'found',
+): Question<Row, DomainRow, DomainPlace> {
   const name = Prisma.raw('name');
   return {
     first,
     table: Prisma.raw('domain'),
     place: name,
+    columns: Prisma.raw('*'),
     sought: null,
     conditions: conditionsOf(filter),
-    after: Prisma.sql`${after?.name ?? ''}`,
     follows: Prisma.sql`AND name > ${after?.name ?? ''}`,
     reading: {
-      rows: { domain: Prisma.raw('name IN (SELECT name FROM found)') },
-      table: Prisma.sql`
-        (SELECT domain.*, NULL::int AS candidates FROM found JOIN domain USING (name) ORDER BY name) AS domain`,
+      table: Prisma.sql`(SELECT *, NULL::int AS candidates FROM ${Prisma.raw(rows)} ORDER BY name) AS domain`,
       place: name,
       placeOf: ([name]) => ({ name }),
       rest: NUMBERS_SQL,
@@ -112,7 +109,10 @@ const CREATED = Prisma.raw('created');
 const LAST_CHANGE = Prisma.raw('coalesce(last_change, created)');
 
 /** What finds the names by an index, each a query of its own. */
-function queriesOfNames({ match, registrableDomain, ...times }: DomainFilter, most: number): Prisma.Sql[] {
+export function queriesOfNames(
+  { match, registrableDomain, ...times }: DomainFilter,
+  most: number,
+): Prisma.Sql[] {
   const within = (order: Prisma.Sql, from: Time, to: Time) =>
     (from ?? to) != null && firstOf('domain', { condition: isWithin(order, from, to), order }, most);
   return [

@@ -1,11 +1,9 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
-import type { Tables } from '../database/tables.js';
-import { EARLIEST_INSTANT, type Instant, LATEST_INSTANT } from '../model/instant.js';
-import { instantOrNull, literal, PLANNED, pageOf, upTo } from './columns.js';
+import { type Instant, LATEST_INSTANT } from '../model/instant.js';
+import { instantOrNull, literal, pageOf, upTo } from './columns.js';
 import { latestOfHttpSql } from './observed-parts.js';
 import {
   allOf,
-  EVERY_ROW,
   hashesOfTexts,
   hasTrigram,
   type Question,
@@ -57,15 +55,13 @@ type Row = readonly [
   lastSeen: string | null,
 ];
 
-export function searchHeaders(prisma: PrismaClient, key: HeaderSearchKey, tables: Tables) {
-  return search(prisma, tables, headerQuestion(prisma, key));
+export function searchHeaders(prisma: PrismaClient, key: HeaderSearchKey) {
+  return search(prisma, headerQuestion(key));
 }
 
-function headerQuestion(prisma: PrismaClient, key: HeaderSearchKey): Question<Row, HeaderMatch, HeaderPlace> {
+export function headerQuestion(key: HeaderSearchKey): Question<Row, HeaderMatch, HeaderPlace> {
   const { filter, first } = key;
   const { name, at } = filter;
-  const after = afterSql(key);
-  const isNamed = Prisma.sql`name = ${name}`;
   const candidates = Prisma.sql`
     SELECT change.domain, change.observed_at, change.value, change.source
       FROM found
@@ -80,17 +76,10 @@ function headerQuestion(prisma: PrismaClient, key: HeaderSearchKey): Question<Ro
     table: Prisma.raw('header_change AS change'),
     place: PLACE,
     conditions: Prisma.sql`value IS NOT NULL AND ${conditionsOf(filter)}`,
-    after,
-    follows: Prisma.sql`AND (${PLACE}) > (${after})`,
+    follows: followsSql(key),
     sought: soughtHeaders(filter),
-    inOrder: (rows) => rangeOfDomains(prisma, key, rows),
+    inOrder: (rows) => queriesInOrder(key, rows),
     reading: {
-      rows: {
-        // As of an instant, when a value was last seen is known from all headers of its domain.
-        header_change: Prisma.sql`
-          domain IN (SELECT domain FROM found) AND ${at !== undefined && key.lastSeen ? EVERY_ROW : isNamed}`,
-        domain: Prisma.sql`name IN (SELECT domain FROM found)`,
-      },
       table: Prisma.sql`
         (SELECT entry.*, gone, ending.last_seen
            FROM (${pageOf(candidates, ['value'], PLACE.sql)}) AS entry
@@ -118,11 +107,12 @@ const PLACE = Prisma.raw('domain, observed_at');
 function soughtHeaders({ name, value, contains }: HeaderFilter): SoughtValues | null {
   const lookups = [{ column: HASH, condition: Prisma.raw('value IS NOT NULL') }];
   if (value !== undefined) {
-    return { isOneValue: true, values: [Prisma.sql`hashtextextended(${`${name}\n${value}`}, 0)`], lookups };
+    const values = Prisma.sql`SELECT hashtextextended(${`${name}\n${value}`}, 0) AS value`;
+    return { isOneValue: true, values, lookups };
   }
   if (contains === undefined || !hasTrigram(contains)) return null;
   const hash = Prisma.sql`hashtextextended(kind || E'\\n' || text, 0)`;
-  return { isOneValue: false, query: hashesOfTexts(name, hash, contains), lookups };
+  return { isOneValue: false, values: hashesOfTexts(name, hash, contains), lookups };
 }
 
 function conditionsOf({ name, value, contains, present, at, seenFrom, seenTo }: HeaderFilter): Prisma.Sql {
@@ -142,23 +132,36 @@ function conditionsOf({ name, value, contains, present, at, seenFrom, seenTo }: 
   ]);
 }
 
-function afterSql({ after }: HeaderSearchKey): Prisma.Sql {
-  return Prisma.sql`${after?.domain ?? ''}, ${after?.from ?? EARLIEST_INSTANT}`;
+function followsSql({ after }: HeaderSearchKey): Prisma.Sql {
+  if (after === undefined) return Prisma.empty;
+  return Prisma.sql`AND (${PLACE}) > (${after.domain}, ${after.from})`;
 }
 
 /** In so many domains the header is looked for: for each row that is read. */
 const DOMAINS_OF_ROW = 0.2;
 
-/** The values of the header, of so many domains. */
-async function rangeOfDomains(prisma: PrismaClient, key: HeaderSearchKey, rows: number) {
-  const { filter, after } = key;
-  const others = literal(Math.ceil(rows * DOMAINS_OF_ROW) - 1);
-  const [last] = await prisma.$queryRaw<readonly { readonly name: string }[]>`
-    ${PLANNED} SELECT name FROM domain WHERE name >= ${after?.domain ?? ''} ORDER BY name LIMIT 1 OFFSET ${others}`;
-  const isVisited = last === undefined ? EVERY_ROW : Prisma.sql`domain <= ${last.name}`;
-  const condition = Prisma.sql`
-    ${isVisited} AND name BETWEEN ${filter.name} AND ${filter.name} AND value IS NOT NULL
-    AND (${PLACE}) > (${afterSql(key)})`;
-  const end = last && Prisma.sql`UNION ALL SELECT ${last.name}, ${LATEST_INSTANT}::bigint`;
-  return { ranges: [{ condition, column: Prisma.raw('domain, name') }], values: 1, end };
+/** Finds values of the header of one domain after the other, until there are enough. */
+function queriesInOrder(key: HeaderSearchKey, rows: number): Prisma.Sql {
+  const { filter, after, first } = key;
+  const domains = literal(Math.ceil(rows * DOMAINS_OF_ROW));
+  const from = Prisma.sql`WHERE name >= ${after?.domain ?? ''}`;
+  // A lateral query with a limit is read row by row, in the order of domains: ORDER BY would read all first.
+  const read = Prisma.sql`
+    (SELECT change.*
+       FROM (SELECT name FROM domain ${from} ORDER BY name LIMIT ${domains}) AS visited
+      CROSS JOIN LATERAL (
+             SELECT ${PLACE}, name, value FROM header_change
+              WHERE domain = visited.name AND name = ${filter.name} AND value IS NOT NULL ${followsSql(key)}
+              ORDER BY observed_at LIMIT ${literal(rows)}) AS change
+      LIMIT ${literal(rows)}) AS change`;
+  return Prisma.sql`
+    found AS MATERIALIZED (
+      SELECT ${PLACE} FROM ${read} WHERE ${conditionsOf(filter)} LIMIT ${literal(first + 1)}),
+    last AS MATERIALIZED (
+      SELECT ${PLACE} FROM (
+        (SELECT ${PLACE} FROM ${read} LIMIT 1 OFFSET ${literal(rows - 1)})
+        UNION ALL
+        (SELECT name, ${LATEST_INSTANT} FROM domain ${from} ORDER BY name LIMIT 1 OFFSET ${domains} - 1)) AS row
+       WHERE (SELECT count(*) FROM found) <= ${literal(first)}
+       ORDER BY ${PLACE} LIMIT 1)`;
 }

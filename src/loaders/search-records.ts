@@ -1,9 +1,8 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
-import type { Tables } from '../database/tables.js';
 import { EARLIEST_INSTANT, type Instant } from '../model/instant.js';
 import type { NamePattern } from '../model/name-pattern.js';
 import { LENGTH_OF_DIGEST } from '../model/node-id.js';
-import { instantOrNull, knownAt, pageOf } from './columns.js';
+import { instantOrNull, knownAt, literal, pageOf } from './columns.js';
 import type { DnsEntry } from './dns-entries.js';
 import { latestOfTypeSql } from './observed-parts.js';
 import {
@@ -68,8 +67,8 @@ export interface RecordMatch {
 /** Its filter has a condition besides types and times. */
 export type RecordSearchKey = SearchKey<RecordFilter, RecordPlace>;
 
-export function searchRecords(prisma: PrismaClient, key: RecordSearchKey, tables: Tables) {
-  return search(prisma, tables, recordQuestion(key));
+export function searchRecords(prisma: PrismaClient, key: RecordSearchKey) {
+  return search(prisma, recordQuestion(key));
 }
 
 /** Times as digits. */
@@ -78,7 +77,7 @@ type Row = readonly [
   ...[host: string, className: string, removed: string | null, lastSeen: string | null, rdata: object],
 ];
 
-function recordQuestion(key: RecordSearchKey): Question<Row, RecordMatch, RecordPlace> {
+export function recordQuestion(key: RecordSearchKey): Question<Row, RecordMatch, RecordPlace> {
   const { filter, first, lastSeen } = key;
   const { domain: name, at } = filter;
   const candidates = Prisma.sql`
@@ -97,24 +96,15 @@ function recordQuestion(key: RecordSearchKey): Question<Row, RecordMatch, Record
   const seen = Prisma.sql`
     CASE WHEN removed IS NULL THEN greatest(first_seen, last_seen, ${latest})
          ELSE coalesce(last_seen, first_seen) END`;
-  // Those of one domain are in one shard.
-  const isFound = name === undefined ? Prisma.sql`IN (SELECT domain FROM found)` : Prisma.sql`= ${name}`;
-  // As of an instant, when a record was last seen is known from all records of its domain.
-  const isRead =
-    at !== undefined && lastSeen ? EVERY_ROW : Prisma.sql`(${PLACE}) IN (SELECT ${PLACE} FROM found)`;
   return {
     first,
     table: Prisma.raw('dns_record'),
     place: PLACE,
     within: name === undefined ? undefined : Prisma.sql`domain = ${name}`,
     conditions: conditionsOf(filter),
-    ...afterSql(key),
+    follows: followsSql(key),
     sought: soughtBy(key),
     reading: {
-      rows: {
-        dns_record: Prisma.sql`domain ${isFound} AND ${isRead}`,
-        domain: Prisma.sql`name ${isFound}`,
-      },
       queries,
       table: Prisma.raw('entry'),
       place: Prisma.raw('domain, first_seen::text, type, position'),
@@ -161,64 +151,64 @@ function soughtBy({ filter, after }: RecordSearchKey): SoughtValues | null {
   const { domain, ip, network, target, text, host } = filter;
   if (domain !== undefined) return soughtDomain(domain, filter);
   const addresses = [{ column: ADDRESS, condition: ADDRESS_TYPES }];
-  if (ip !== undefined) return { isOneValue: true, values: [Prisma.sql`${ip}::inet`], lookups: addresses };
+  if (ip !== undefined) {
+    return { isOneValue: true, values: Prisma.sql`SELECT ${ip}::inet AS value`, lookups: addresses };
+  }
   const ofHost = soughtHosts(host, after);
   if (ofHost?.isOneValue) return ofHost;
   if (target) return soughtTargets(target);
   if (network !== undefined) {
-    return { isOneValue: false, lookups: [{ column: ADDRESS, condition: isInNetwork(network) }] };
+    const inNetwork = Prisma.sql`${ADDRESS_TYPES} AND ${ADDRESS} <= ${network.last}::inet`;
+    const values = valuesOf(ADDRESS, inNetwork, Prisma.sql`${network.first}::inet`);
+    return { isOneValue: false, values, lookups: addresses };
   }
   return soughtTexts(text) ?? ofHost;
 }
 
-/** The rows of a domain, by an index with fewer others than all of its rows are; null: there is none. */
-function soughtDomain(domain: string, { types, present, at }: RecordFilter): SoughtValues | null {
+/** The rows of a domain, by the index with the fewest others. */
+function soughtDomain(domain: string, { types, present, at }: RecordFilter): SoughtValues {
   // As of an instant, what is removed may have been present.
   const onlyPresent = present === true && at === undefined;
-  if (types === undefined && !onlyPresent) return null;
+  if (types === undefined && !onlyPresent) {
+    const values = Prisma.sql`SELECT ${domain}::text COLLATE "C" AS value`;
+    return { isOneValue: true, values, lookups: [{ column: Prisma.raw('domain'), condition: EVERY_ROW }] };
+  }
   const column = Prisma.raw('type');
   const isPresent = Prisma.sql`domain = ${domain} AND removed IS NULL`;
   const isRemoved = Prisma.sql`domain = ${domain} AND removed IS NOT NULL`;
-  const lookups = (onlyPresent ? [isPresent] : [isPresent, isRemoved]).map((condition) => ({
-    column,
-    condition,
-    rangeOf: (type: Prisma.Sql) => Prisma.sql`type = ${type}`,
-  }));
-  return types === undefined
-    ? { isOneValue: true, query: distinctValues('dns_record', column, isPresent), lookups }
-    : { isOneValue: true, values: types.map((type) => Prisma.sql`${type}::text`), lookups };
+  const conditions = onlyPresent ? [isPresent] : [isPresent, isRemoved];
+  const values =
+    types === undefined
+      ? valuesOf(column, isPresent)
+      : Prisma.sql`SELECT type COLLATE "C" AS value FROM unnest(${types}::text[]) AS type`;
+  return { isOneValue: true, values, lookups: conditions.map((condition) => ({ column, condition })) };
 }
 
-function soughtHosts(pattern: NamePattern | undefined, after: RecordPlace | undefined): SoughtValues | null {
-  if (pattern === undefined) return null;
-  const column = Prisma.raw('domain');
-  const lookups = [
-    {
-      column,
-      condition: Prisma.raw('host = domain'),
-      // Where an index of one domain's rows is entered, for what follows a place.
-      rangeOf: (name: Prisma.Sql) =>
-        after === undefined
-          ? Prisma.sql`domain = ${name}`
-          : Prisma.sql`domain = ${name} AND first_seen >= (CASE WHEN ${name} = ${after.domain} THEN ${after.firstSeen}::bigint
-                                                                ELSE ${EARLIEST_INSTANT}::bigint END)`,
-    },
-    { column: Prisma.raw('host'), condition: Prisma.raw('host <> domain') },
-  ];
-  const [name, ...rest] = pattern.parts;
-  if (rest.length === 0) return { isOneValue: true, values: [Prisma.sql`${name}::text`], lookups };
-  const names = namesMeeting(pattern, MAX_ROWS_BY_VALUE, MAX_VALUES);
-  return (
-    names && { isOneValue: false, query: Prisma.sql`SELECT name AS value FROM (${names}) AS name`, lookups }
-  );
+export function soughtHosts(pattern: NamePattern | undefined, after?: RecordPlace): SoughtValues | null {
+  const names = pattern && namesMeeting(pattern, MAX_ROWS_BY_VALUE, MAX_VALUES);
+  if (!names) return null;
+  // Where an index of one domain's rows is entered, for what follows a place.
+  const begin =
+    after === undefined
+      ? Prisma.empty
+      : Prisma.sql`AND first_seen >= (CASE WHEN sought.value = ${after.domain} THEN ${after.firstSeen}::bigint
+                                           ELSE ${EARLIEST_INSTANT}::bigint END)`;
+  return {
+    isOneValue: pattern.parts.length === 1,
+    values: Prisma.sql`SELECT name AS value FROM (${names}) AS name`,
+    lookups: [
+      { column: Prisma.raw('domain'), condition: Prisma.sql`host = domain ${begin}` },
+      { column: Prisma.raw('host'), condition: Prisma.raw('host <> domain') },
+    ],
+  };
 }
 
-function soughtTexts(text: string | undefined): SoughtValues | null {
+export function soughtTexts(text: string | undefined): SoughtValues | null {
   if (text === undefined || !hasTrigram(text)) return null;
   return {
-    isOneValue: false,
-    query: hashesOfTexts('TXT', Prisma.sql`hashtextextended(text, 0)`, text),
+    values: hashesOfTexts('TXT', Prisma.sql`hashtextextended(text, 0)`, text),
     lookups: [{ column: TEXT_HASH, condition: Prisma.raw(`type = 'TXT'`) }],
+    isOneValue: false,
   };
 }
 
@@ -227,16 +217,18 @@ function soughtTargets(pattern: NamePattern): SoughtValues {
   // One that both fields of SOA have is among those of the first.
   const isOther = Prisma.sql`${MAILBOX.condition} AND NOT coalesce(${hasTarget(TARGET, pattern)}, false)`;
   const lookups = [TARGET, { ...MAILBOX, condition: isOther }, HOST_NAME];
-  if (suffix === undefined) return { isOneValue: true, values: [Prisma.sql`${name}::text`], lookups };
-  const below = ({ column, condition }: Lookup) => ({
-    column,
-    condition: Prisma.sql`${condition} AND ${startsWith(column, suffix)}`,
+  if (suffix === undefined) {
+    return { isOneValue: true, values: Prisma.sql`SELECT ${name}::text COLLATE "C" AS value`, lookups };
+  }
+  const below = TARGETS.map(({ condition, column }) => {
+    const isBelow = Prisma.sql`${condition} AND ${startsWith(column, suffix)}`;
+    return Prisma.sql`(${valuesOf(column, isBelow, Prisma.sql`${suffix}::text`)})`;
   });
-  return { isOneValue: false, lookups: lookups.map(below) };
+  return { isOneValue: false, values: Prisma.join(below, ' UNION '), lookups };
 }
 
-function isInNetwork({ first, last }: { readonly first: string; readonly last: string }): Prisma.Sql {
-  return Prisma.sql`(${ADDRESS_TYPES} AND ${ADDRESS} BETWEEN ${first}::inet AND ${last}::inet)`;
+function valuesOf(column: Prisma.Sql, condition: Prisma.Sql, from?: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`${distinctValues('dns_record', column, condition, from)} LIMIT ${literal(MAX_VALUES + 1)}`;
 }
 
 /** Null for a row of another type. */
@@ -253,7 +245,8 @@ function conditionsOf(filter: RecordFilter): Prisma.Sql {
   return allOf([
     domain !== undefined && Prisma.sql`domain = ${domain}`,
     ip !== undefined && Prisma.sql`(${ADDRESS_TYPES} AND ${ADDRESS} = ${ip}::inet)`,
-    network !== undefined && isInNetwork(network),
+    network !== undefined &&
+      Prisma.sql`(${ADDRESS_TYPES} AND ${ADDRESS} BETWEEN ${network.first}::inet AND ${network.last}::inet)`,
     targets !== undefined && Prisma.join(targets, ' OR ', '(', ')'),
     text !== undefined && Prisma.sql`(type = 'TXT' AND strpos(rdata ->> 'txt', ${text}) > 0)`,
     host !== undefined && meetsPattern(Prisma.raw('host'), host),
@@ -267,15 +260,18 @@ function conditionsOf(filter: RecordFilter): Prisma.Sql {
   ]);
 }
 
-/** @returns SQL of the place of the question, and the condition that rows come after it. */
-function afterSql({ after, filter }: RecordSearchKey) {
-  const first = { domain: '', firstSeen: EARLIEST_INSTANT, type: '', position: -1 };
-  const { domain, firstSeen, type, position } = after ?? first;
-  const place = Prisma.sql`${domain}, ${firstSeen}, ${type}, ${position}`;
-  if (filter.domain === undefined) return { after: place, follows: Prisma.sql`AND (${PLACE}) > (${place})` };
-  // With an equality of `domain` beside it, an index is not entered by a row that begins with `domain`, but at
-  // its first row. The indexes of types have the type before the time.
-  const begin = Prisma.sql`AND first_seen >= ${firstSeen}`;
-  const follows = Prisma.sql`${begin} AND (first_seen, type, position) > (${firstSeen}, ${type}, ${position})`;
-  return { after: place, follows };
+/**
+ * The condition that rows come after a place. With an equality of `domain` beside it, an index is not entered
+ * by a row that begins with `domain`, but at its first row: so the columns after it have their own conditions.
+ */
+function followsSql({ after, filter }: RecordSearchKey): Prisma.Sql {
+  if (after === undefined) return Prisma.empty;
+  const { domain, firstSeen, type, position } = after;
+  if (filter.domain === undefined) {
+    return Prisma.sql`AND (${PLACE}) > (${domain}, ${firstSeen}, ${type}, ${position})`;
+  }
+  const ofTypes = filter.types !== undefined || filter.present === true;
+  // Their indexes have the type before the time.
+  const begin = ofTypes ? Prisma.sql`AND first_seen >= ${firstSeen}` : Prisma.empty;
+  return Prisma.sql`${begin} AND (first_seen, type, position) > (${firstSeen}, ${type}, ${position})`;
 }

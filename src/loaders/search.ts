@@ -1,17 +1,13 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
-import type { Tables } from '../database/tables.js';
 import type { Instant } from '../model/instant.js';
 import type { NamePattern } from '../model/name-pattern.js';
 import { literal, PLANNED } from './columns.js';
 
 /**
- * Searching: matches come by domain, while what is searched for is found by its value. What has one value or a
- * few (an address, a host name) is looked up value by value, each by a range of an index in the order of matches.
- * Of more values, all rows are read, where these are few. Otherwise rows are read in the order of matches, which
- * finds some soon. Either way a question reads a bounded number of rows; a page is shorter where it ends at that.
- *
- * A Citus cluster executes these statements, too (docs/scaling.md): each table is read by a query of its own, with
- * a limit, whose rows the coordinator merges, and values are read before.
+ * Searching: matches come by domain, while what is searched for is found by its value. What has few values (one
+ * address, the hosts below one name) is looked up value by value, each by a range of an index in the order of
+ * matches. What has too many is found by reading rows in the order of matches, which finds some soon. Either
+ * way a question reads a bounded number of rows; a page is shorter where it ends at that.
  */
 
 /** How many values are looked up. */
@@ -56,35 +52,22 @@ export function isFull({ items, next }: Page<unknown, unknown>, first: number): 
   return next === null || items.length >= first;
 }
 
-/** An index that has the values of a column, each in the order of matches, and the condition of its rows. */
+/** An index that has the values of a column in the order of matches, and the condition of its rows. */
 export interface Lookup {
   readonly column: Prisma.Sql;
   readonly condition: Prisma.Sql;
-  /** The condition of the rows of one value; absent: the index has the place after the column. */
-  readonly rangeOf?: (value: Prisma.Sql) => Prisma.Sql;
 }
 
-/** What is looked up; the rows of all lookups are joined. */
+/** What is looked up, value by value. */
 export interface SoughtValues {
+  /** Rows with one column `value`. */
+  readonly values: Prisma.Sql;
+  /** Where rows have a value: those of each are joined. */
   readonly lookups: readonly Lookup[];
-  /** In SQL. */
-  readonly values?: readonly Prisma.Sql[];
-  /** A query for them, with one column `value`. Both absent: the lookups' conditions limit them. */
-  readonly query?: Prisma.Sql;
   readonly isOneValue: boolean;
 }
 
 export const EVERY_ROW = Prisma.sql`true`;
-
-/** Ranges of indexes, of which the first rows are examined. */
-interface Ranges {
-  /** By their columns, if they have any, and then by place. */
-  readonly ranges: readonly { readonly condition: Prisma.Sql; readonly column?: Prisma.Sql }[];
-  /** How many values have ranges of their own; null: a range has several, one after the other. */
-  readonly values: number | null;
-  /** UNION ALL with the place up to which they have all rows; absent: there are no others. */
-  readonly end?: Prisma.Sql | undefined;
-}
 
 /** Which rows of a table match, and how they are read. */
 export interface Question<Row, Match, Place> {
@@ -93,22 +76,20 @@ export interface Question<Row, Match, Place> {
   readonly table: Prisma.Sql;
   /** The columns of a place. */
   readonly place: Prisma.Sql;
+  /** Those of `found`; absent: of a place. */
+  readonly columns?: Prisma.Sql;
   /** Where all are of one domain: the condition by which they are read in order. */
   readonly within?: Prisma.Sql | undefined;
   readonly conditions: Prisma.Sql;
-  /** The place of the question, in SQL, or one before all others. */
-  readonly after: Prisma.Sql;
-  /** After other conditions: that rows come after that place. */
+  /** After other conditions: that rows come after the place of the question. */
   readonly follows: Prisma.Sql;
   /** Null where there is no index for the values. */
   readonly sought: SoughtValues | null;
-  /** What is read for so many rows in the order of matches; absent: the table. */
-  readonly inOrder?: (rows: number) => Promise<Ranges>;
+  /** Finds matches among so many rows in their order, for readFound(). Absent: queriesInOrder(). */
+  readonly inOrder?: (rows: number) => Prisma.Sql;
   /** Each match is read as a JSON array, which begins with its place. */
   readonly reading: {
-    /** The rows of tables that are read for what was found. */
-    readonly rows: Readonly<Record<string, Prisma.Sql>>;
-    /** Further queries in WITH. */
+    /** Further ones in WITH. */
     readonly queries?: Prisma.Sql;
     /** In FROM: what was found, in its order, with `candidates`, how many they are where not all are read. */
     readonly table: Prisma.Sql;
@@ -123,73 +104,85 @@ export interface Question<Row, Match, Place> {
 
 export async function search<Row, Match, Place>(
   prisma: PrismaClient,
-  tables: Tables,
   question: Question<Row, Match, Place>,
 ): Promise<Page<Match, Place>> {
-  const { first, sought, inOrder = () => rangeInOrder(question) } = question;
-  const read = (ranges: Ranges, rows: number) => readPage(prisma, tables, question, ranges, rows);
-  const readInOrder = async (rows: number) => read(await inOrder(rows), rows);
+  const { first, sought, inOrder = (rows) => queriesInOrder(question, rows) } = question;
+  const readInOrder = (rows: number) => readFound(prisma, question, inOrder(rows));
   if (sought?.isOneValue !== true) {
     // Where many rows match, the first ones do.
     const page = await readInOrder(ROWS_OF_MATCH * (first + 1));
     if (isFull(page, first)) return page;
   }
-  const ranges = sought && (await rangesOf(prisma, sought, question));
-  if (ranges === null) return readInOrder(MAX_ROWS);
-  if (ranges.values !== null) return readFewThenMany(first, (rows) => read(ranges, rows), MAX_ROWS_BY_VALUE);
-  const page = await read(ranges, MAX_ROWS_BY_VALUE);
-  return page.isCut ? readInOrder(MAX_ROWS) : page;
+  const byValue = async (rows: number) => {
+    const page = sought && (await readFound(prisma, question, ...lookUp(question, sought, rows)));
+    return page?.isTooMuch === false ? page : null;
+  };
+  return (await readFewThenMany(first, byValue, MAX_ROWS_BY_VALUE)) ?? readInOrder(MAX_ROWS);
 }
 
-export function rangeInOrder({ within = EVERY_ROW, follows }: Finding): Ranges {
-  return { ranges: [{ condition: Prisma.sql`${within} ${follows}` }], values: 1 };
+export type Finding = Omit<Question<never, unknown, unknown>, 'reading'>;
+
+/** Finds matches among up to so many rows in their order. */
+export function queriesInOrder(
+  { first, table, place, columns = place, within = EVERY_ROW, conditions, follows }: Finding,
+  rows: number,
+): Prisma.Sql {
+  const inOrder = Prisma.sql`FROM ${table} WHERE ${within} ${follows} ORDER BY ${place}`;
+  return Prisma.sql`
+    found AS MATERIALIZED (
+      SELECT ${columns} FROM (SELECT * ${inOrder} LIMIT ${literal(rows)}) AS ${table}
+       WHERE ${conditions} ORDER BY ${place} LIMIT ${literal(first + 1)}),
+    last AS MATERIALIZED (
+      SELECT ${place} FROM (SELECT ${place} ${inOrder} LIMIT 1 OFFSET ${literal(rows - 1)}) AS row
+       WHERE (SELECT count(*) FROM found) <= ${literal(first)})`;
 }
 
-type Finding = Omit<Question<never, unknown, unknown>, 'reading'>;
+/** What finds matches, for readFound(). */
+export type Found = readonly [queries: Prisma.Sql, isTooMuch: Prisma.Sql];
 
-/** So many ranges are read one by one: each takes PostgreSQL time to plan, and is a query to all shards of a cluster. */
-const MAX_RANGES = 32;
-
-/** Null where there are too many values. */
-async function rangesOf(
-  prisma: PrismaClient,
-  { values, query, lookups }: SoughtValues,
-  { place, after, follows }: Finding,
-): Promise<Ranges | null> {
-  // With an equality, PostgreSQL would expect few rows of any value, and might sort all of a common one.
-  const rangesOfEach = (each: readonly Prisma.Sql[]) =>
-    each.flatMap((value) =>
-      lookups.map(({ column, condition, rangeOf }) => ({
-        column,
-        condition: rangeOf
-          ? Prisma.sql`${condition} AND ${rangeOf(value)} ${follows}`
-          : Prisma.sql`${condition} AND (${column}, ${place}) > (${value}, ${after}) AND ${column} <= ${value}`,
-      })),
-    );
-  if (values !== undefined) return { ranges: rangesOfEach(values), values: values.length };
-  // What follows a place is anywhere in a range of values.
-  if (query === undefined) return { ranges: lookups, values: null };
-  const rows = await prisma.$queryRaw<readonly { readonly value: string | bigint }[]>`
-    ${PLANNED} SELECT DISTINCT value
-      FROM (SELECT value FROM (${query}) AS found LIMIT ${literal(MAX_VALUES + 1)}) AS found`;
-  if (rows.length > MAX_VALUES) return null;
-  const found = rows.map(({ value }) => value);
-  const type = Prisma.raw(typeof found[0] === 'bigint' ? 'bigint' : 'text');
-  if (found.length * lookups.length <= MAX_RANGES) {
-    return {
-      ranges: rangesOfEach(found.map((value) => Prisma.sql`${value}::${type}`)),
-      values: found.length,
-    };
-  }
-  const ranges = lookups.map(({ column, condition }) => ({
-    column,
-    condition: Prisma.sql`${condition} AND ${column} = ANY (${found}::${type}[]) ${follows}`,
-  }));
-  return { ranges, values: null };
+/**
+ * Finds rows by their values.
+ *
+ * @param most How many rows are read in all, where there are few values; of many, of each as a page has.
+ */
+function lookUp(
+  { first, table, place, conditions, follows }: Finding,
+  { values, lookups }: SoughtValues,
+  most: number,
+): Found {
+  const [page, maxValues, maxRows] = [first + 1, MAX_VALUES, MAX_ROWS_BY_VALUE + first + 1].map(literal);
+  const size = Prisma.sql`(SELECT rows FROM size)`;
+  const rows = lookups.map(
+    ({ column, condition }) => Prisma.sql`
+      (SELECT ${place}, ${conditions} AS matches
+         FROM ${table} WHERE ${condition} AND ${column} = sought.value ${follows}
+        ORDER BY ${place} LIMIT ${size})`,
+  );
+  const queries = Prisma.sql`
+    sought AS MATERIALIZED (
+      SELECT DISTINCT value FROM (SELECT value FROM (${values}) AS found LIMIT ${maxValues} + 1) AS found),
+    size AS MATERIALIZED (
+      SELECT greatest(${page}, ${literal(most)} / greatest(count(*), 1)) AS rows FROM sought),
+    examined AS MATERIALIZED (
+      SELECT found.*
+        FROM sought CROSS JOIN LATERAL (
+               SELECT *, row_number() OVER (ORDER BY ${place}) = ${size} AS is_last
+                 FROM (SELECT * FROM (${Prisma.join(rows, ' UNION ALL ')}) AS looked_up
+                        ORDER BY ${place} LIMIT ${size}) AS row) AS found
+       WHERE (SELECT count(*) FROM sought) <= ${maxValues}
+       LIMIT ${maxRows} + 1),
+    last AS MATERIALIZED (SELECT ${place} FROM examined WHERE is_last ORDER BY ${place} LIMIT 1),
+    found AS MATERIALIZED (
+      SELECT ${place} FROM examined
+       WHERE matches AND (NOT EXISTS (SELECT FROM last) OR (${place}) <= (SELECT ${place} FROM last))
+       ORDER BY ${place} LIMIT ${page})`;
+  const isTooMuch = Prisma.sql`
+    (SELECT count(*) FROM sought) > ${maxValues} OR (SELECT count(*) FROM examined) > ${maxRows}`;
+  return [queries, isTooMuch];
 }
 
 interface PageRow<Row> {
-  readonly isCut: boolean;
+  readonly isTooMuch: boolean;
   readonly rows: readonly Row[] | null;
   readonly candidates: number | null;
   /** Up to where `rows` has all; null: there are no others. */
@@ -197,61 +190,30 @@ interface PageRow<Row> {
 }
 
 /**
- * Reads a page of what matches among so many rows. It ends before that where the matches are long.
+ * Reads a page of what was found. It ends before that where the matches are long.
  *
- * @returns with `isCut` where there are more rows of several values, so that others may be before these.
+ * @param queries In WITH: `found` has the places of matches, one more than the page, and `last` the place up to
+ *   which they are all, if there may be others.
+ * @param isTooMuch Whether there are too many values or rows.
  */
-export async function readPage<Row, Match, Place>(
+export async function readFound<Row, Match, Place>(
   prisma: PrismaClient,
-  tables: Tables,
-  { first, table, place, conditions, follows, reading }: Question<Row, Match, Place>,
-  { ranges, values, end = Prisma.empty }: Ranges,
-  rows: number,
-): Promise<Page<Match, Place> & { readonly isCut: boolean }> {
-  if (ranges.length === 0) return { items: [], next: null, isCut: false };
-  const size = literal(values === null ? rows + 1 : Math.max(first + 1, Math.floor(rows / values)));
-  const selects = ranges.map(
-    ({ condition, column }, range) => Prisma.sql`
-      (SELECT ${literal(range)} AS range, ${place}, ${conditions} AS matches FROM ${table} WHERE ${condition}
-        ORDER BY ${Prisma.join(column === undefined ? [place] : [column, place])} LIMIT ${size})`,
-  );
-  // Of one range in the order of matches, no more is read than a page takes. Of several, all matches are known up
-  // to the place where the first of them ends.
-  const isInOrder = ranges.length === 1 && values !== null;
-  const cut = isInOrder
-    ? Prisma.sql`SELECT ${place} FROM examined LIMIT 1 OFFSET ${size} - 1`
-    : Prisma.sql`
-        SELECT ${place}
-          FROM (SELECT *, row_number() OVER (PARTITION BY range ORDER BY ${place}) AS number FROM examined) AS row
-         WHERE number = ${size} ORDER BY ${place} LIMIT 1`;
-  const inOrder = isInOrder
-    ? Prisma.empty
-    : Prisma.sql`AND coalesce((${place}) <= (SELECT ${place} FROM cut), true) ORDER BY ${place}`;
-  const isCut = values === null ? Prisma.sql`EXISTS (SELECT FROM cut)` : Prisma.sql`false`;
-  const { table: entries, place: items, rest, placeOf, matchOf, queries = Prisma.empty } = reading;
-  // On a cluster, what was found may be erased before it is read: a page ends at the last place that was found.
+  { first, reading }: Pick<Question<Row, Match, Place>, 'first' | 'reading'>,
+  queries: Prisma.Sql,
+  isTooMuch = Prisma.sql`false`,
+): Promise<Page<Match, Place> & { readonly isTooMuch: boolean }> {
+  const { table, place, placeOf, rest, matchOf, queries: further = Prisma.empty } = reading;
   const [page] = await prisma.$queryRaw<readonly PageRow<Row>[]>`
-    ${PLANNED} WITH examined AS MATERIALIZED (${Prisma.join(selects, ' UNION ALL ')}),
-    cut AS MATERIALIZED (${cut}),
-    found AS MATERIALIZED (
-      SELECT ${place} FROM examined WHERE matches ${follows} ${inOrder} LIMIT ${literal(first + 1)}),
-    ${tables.replaced(reading.rows)}
-    last AS MATERIALIZED (
-      SELECT ${place} FROM (
-        (SELECT ${place} FROM found LIMIT 1 OFFSET ${literal(first)}) UNION ALL
-        (SELECT ${place} FROM (SELECT * FROM cut ${end}) AS row
-          WHERE (SELECT count(*) FROM found) <= ${literal(first)})) AS row
-       ORDER BY ${place} LIMIT 1)
-    ${queries}
-    SELECT ${isCut} AS "isCut", json_agg(json_build_array(${items}, ${rest})) AS rows,
-           max(candidates)::int AS candidates, (SELECT json_build_array(${items}) FROM last) AS end
-      FROM ${entries}`;
+    ${PLANNED} WITH ${queries} ${further}
+    SELECT ${isTooMuch} AS "isTooMuch", json_agg(json_build_array(${place}, ${rest})) AS rows,
+           max(candidates)::int AS candidates, (SELECT json_build_array(${place}) FROM last) AS end
+      FROM ${table}`;
   if (page === undefined) throw new Error('An aggregate of all rows gives a row.');
-  const read = page.rows ?? [];
-  const matches = read.slice(0, first).map((row) => matchOf(row, placeOf(row)));
-  const isWhole = read.length <= first && read.length >= (page.candidates ?? 0);
-  const next = isWhole ? page.end : (read[matches.length - 1] ?? null);
-  return { items: matches, next: next === null ? null : placeOf(next), isCut: page.isCut };
+  const rows = page.rows ?? [];
+  const items = rows.slice(0, first).map((row) => matchOf(row, placeOf(row)));
+  const isWhole = rows.length <= first && rows.length >= (page.candidates ?? 0);
+  const next = isWhole ? page.end : (rows[items.length - 1] ?? null);
+  return { items, next: next === null ? null : placeOf(next), isTooMuch: page.isTooMuch };
 }
 
 /** So many rows are read in order for each match at first. */

@@ -2,11 +2,12 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import type { QueryConfig } from 'pg';
 import { expect, test } from 'vitest';
 import { PrismaClient } from '../../src/database/generated/client.js';
-import { ON_SHARDS, type Tables } from '../../src/database/tables.js';
 import type { Page, SearchKey } from '../../src/loaders/search.js';
-import { searchDomains } from '../../src/loaders/search-domains.js';
-import { searchHeaders } from '../../src/loaders/search-headers.js';
-import { searchRecords } from '../../src/loaders/search-records.js';
+import {
+  searchDomainsOfShards,
+  searchHeadersOfShards,
+  searchRecordsOfShards,
+} from '../../src/loaders/search-shards.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { databaseOfFile } from '../support/database.js';
 import { observation } from '../support/observations.js';
@@ -39,11 +40,7 @@ databaseOfFile(async (database) => {
 });
 /** For each filter, the domains of the matches of all pages. */
 async function domainsOf<Filter, Match, Place>(
-  search: (
-    prisma: PrismaClient,
-    key: SearchKey<Filter, Place>,
-    tables: Tables,
-  ) => Promise<Page<Match, Place>>,
+  search: (prisma: PrismaClient, key: SearchKey<Filter, Place>) => Promise<Page<Match, Place>>,
   domainOf: (match: Match) => string,
   filters: readonly Filter[],
   first: number,
@@ -53,7 +50,7 @@ async function domainsOf<Filter, Match, Place>(
     secondReadings = 0;
     const matches: Match[] = [];
     for (let after: Place | null | undefined; after !== null; ) {
-      const { items, next } = await search(prisma, { filter, first, after, lastSeen: true }, ON_SHARDS);
+      const { items, next } = await search(prisma, { filter, first, after, lastSeen: true });
       matches.push(...items);
       after = next;
     }
@@ -68,9 +65,10 @@ test.each([1, 2, 3])('a domain erased before its page of %i is read is missing a
   const records = [{ ip: '192.0.2.1' }, { types: ['A'] }];
   const headers = [{ name: 'server', value: 'nginx' }, { name: 'server' }];
   const others = [OTHERS, OTHERS];
-  expect(await domainsOf(searchDomains, ({ name }) => name, names, first)).toEqual(others);
-  expect(await domainsOf(searchRecords, ({ place }) => place.domain, records, first)).toEqual(others);
-  expect(await domainsOf(searchHeaders, ({ domain }) => domain, headers, first)).toEqual(others);
+  expect(await domainsOf(searchDomainsOfShards, ({ name }) => name, names, first)).toEqual(others);
+  const found = await domainsOf(searchRecordsOfShards, ({ place }) => place.domain, records, first);
+  expect(found).toEqual(others);
+  expect(await domainsOf(searchHeadersOfShards, ({ domain }) => domain, headers, first)).toEqual(others);
 });
 
 const OTHERS = ['a.example', 'c.example', 'd.example'];
