@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { readSettings } from '../src/config/env.js';
+import { IMPORT_FORMATS } from '../src/importers/import-format.js';
 import { RDATA_FIELDS } from '../src/model/rdata-types.js';
 import { ROUTES } from '../src/rest/v1/routes.js';
 import { runDms } from './journeys/dms-command.js';
@@ -140,6 +141,10 @@ test('docs/commands.md has every command, in the order of dms --help', async () 
 test.each(['watch', 'notify', 'token'])('docs/commands.md has every command of dms %s', async (command) => {
   const names = await namesInHelp(/^ {2}(\w+)(?: \S+)* {2,}\S/gm, command);
   expect(page('docs/commands.md')).toContain(`\`dms ${command} ${names.join('\\|')}\``);
+});
+
+test('docs/importing.md names every format that dms import reads', () => {
+  expect(page('docs/importing.md')).toContain(`--format auto\\|${IMPORT_FORMATS.join('\\|')}\``);
 });
 
 test('docs/importing.md has every option of dms import', async () => {

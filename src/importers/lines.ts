@@ -13,7 +13,7 @@ export interface Line {
 }
 
 export interface ParsedLine {
-  /** The oldest first; none where the line tells only of others. */
+  /** Of one domain, the oldest first; none where the line tells only of others. */
   readonly observations: readonly Observation[];
   readonly remarks?: readonly Remark[];
   readonly rejected?: string;

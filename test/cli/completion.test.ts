@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { IMPORT_FORMATS } from '../../src/importers/import-format.js';
 import { runDms } from '../journeys/dms-command.js';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
@@ -75,7 +76,7 @@ function completedByFish(line: string): string[] {
 }
 
 const COMPLETED = { bash: completedByBash, zsh: completedByZsh, fish: completedByFish };
-const FORMATS = ['auto', 'dms', 'httpx', 'dnsx', 'zdns', 'massdns', 'cof'];
+const FORMATS = ['auto', ...IMPORT_FORMATS];
 
 describe.each(SHELLS)('completion by the script for %s', (shell) => {
   const isMissing = spawnSync(shell, ['-c', 'exit']).status !== 0;

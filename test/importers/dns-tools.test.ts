@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { readSettings } from '../../src/config/env.js';
 import { createDnsxParser } from '../../src/importers/dnsx.js';
+import { ImportSummary } from '../../src/importers/import-summary.js';
 import type { ParsedLine } from '../../src/importers/lines.js';
 import { createMassdnsParser } from '../../src/importers/massdns.js';
 import { createZdnsParser } from '../../src/importers/zdns.js';
@@ -301,6 +302,18 @@ test.each<[object, string]>([
   [{ A: result([answer('A', { answer: 'nonsense' })]) }, 'answers[0]: ip'],
 ])('a line of zdns is rejected with the reason: %j', (results, reason) => {
   expectRejected(() => read('zdns', zdnsLine(results)), reason);
+});
+
+test('of a line of zdns with several modules that are not read, the summary tells as one line', () => {
+  const results = {
+    A: result([answer('A', { answer: '192.0.2.1' })]),
+    MXLOOKUP: result([]),
+    NSLOOKUP: result([]),
+  };
+  const { remarks = [] } = createZdnsParser({ limits })(JSON.stringify(zdnsLine(results)), NOW);
+  const summary = new ImportSummary();
+  summary.addRemarks(remarks);
+  expect(summary.remarks.map(([, { lines }]) => lines)).toEqual([1]);
 });
 
 test('a line of zdns of an address is rejected', () => {
