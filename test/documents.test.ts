@@ -1,8 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isInputObjectType } from 'graphql';
 import { expect, test } from 'vitest';
 import { readSettings } from '../src/config/env.js';
+import { createSchema } from '../src/graphql/schema.js';
 import { IMPORT_FORMATS } from '../src/importers/import-format.js';
 import { RDATA_FIELDS } from '../src/model/rdata-types.js';
 import { ROUTES } from '../src/rest/v1/routes.js';
@@ -120,6 +122,30 @@ test('docs/importing.md has the fields of every type that has fields of its own'
   });
   const known = [...RDATA_FIELDS].map(([type, fields]) => [type, fields.map(({ name }) => name).join(' ')]);
   expect(rows.sort()).toEqual(known.sort());
+});
+
+test.each([
+  ['/search/dns-records', 'DnsRecordFilter'],
+  ['/search/http-headers', 'HttpHeaderFilter'],
+  ['/search/domains', 'DomainFilter'],
+])('REST, with docs/rest.md, and dms search have every condition of GraphQL: %s, %s', async (path, input) => {
+  const type = createSchema().getType(input);
+  const conditions = isInputObjectType(type) ? Object.keys(type.getFields()) : [];
+  expect(conditions).not.toEqual([]);
+  const parameters = ROUTES.find((route) => route.path === path)?.parameters.map(({ name }) => name);
+  expect(parameters).toEqual(expect.arrayContaining(conditions));
+  const documented = firstGroups(page('docs/rest.md'), /`(\w+)`/g);
+  expect(documented).toEqual(expect.arrayContaining(conditions));
+  const options = (await namesInHelp(/ --([a-z-]+)/g, 'search')).map((option) =>
+    option.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase()),
+  );
+  // A field name and its value are one option.
+  const ofHeader = new Map([
+    ['name', 'header'],
+    ['value', 'header'],
+  ]);
+  const named = conditions.map((condition) => ofHeader.get(condition) ?? condition);
+  expect(options).toEqual(expect.arrayContaining(named));
 });
 
 /** The names of the commands, or of the options, in the help of a command, without those of all commands. */

@@ -13,7 +13,7 @@ const canonicalMnemonic: (text: string) => string = memoized((text) => {
 /** RFC 3597, section 5, and RFC 6895, section 3.2. */
 const NUMBERED_CLASSES: Readonly<Record<string, string>> = { CLASS1: 'IN', CLASS3: 'CH', CLASS4: 'HS' };
 
-/** In upper case: `IN` for `in` and `CLASS1`. @throws InvalidObservationError */
+/** In upper case: `IN` for `in` and `CLASS1`; any mnemonic may be one. @throws InvalidObservationError */
 export function canonicalClass(text: string): string {
   const name = canonicalMnemonic(text);
   return NUMBERED_CLASSES[name] ?? name;
