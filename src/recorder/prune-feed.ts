@@ -26,16 +26,29 @@ export async function pruneFeed(
 ): Promise<number> {
   const [oldest, kept] = [await firstSince(prisma, 0n), await firstSince(prisma, before)];
   if (oldest === undefined || kept === undefined) return 0;
-  const { _min: unread } = await prisma.notification.aggregate({ _min: { readTo: true } });
-  const isRead = { number: { lt: unread.readTo ?? kept } };
-  const isLongUnread = { recordedAt: { lt: now - KEPT_FOR_NOTIFICATIONS } };
+  const end = await firstUnread(prisma, kept, now - KEPT_FOR_NOTIFICATIONS);
   let deleted = 0;
-  for (let from = oldest; from < kept && signal?.aborted !== true; from += NUMBERS_AT_ONCE) {
-    const number = { gte: from, lt: from + NUMBERS_AT_ONCE < kept ? from + NUMBERS_AT_ONCE : kept };
-    const { count } = await prisma.changeFeed.deleteMany({ where: { number, OR: [isRead, isLongUnread] } });
+  for (let from = oldest; from < end && signal?.aborted !== true; from += NUMBERS_AT_ONCE) {
+    const number = { lt: from + NUMBERS_AT_ONCE < end ? from + NUMBERS_AT_ONCE : end };
+    const { count } = await prisma.changeFeed.deleteMany({ where: { number } });
     deleted += count;
   }
   return deleted;
+}
+
+/**
+ * The row at which a notification goes on, up to a row: the latest that it has read, or else the latest that was
+ * recorded before an instant, since the rows before that have been unread for too long.
+ */
+async function firstUnread({ notification, changeFeed }: PrismaClient, upTo: bigint, since: Instant) {
+  const { _min: behind } = await notification.aggregate({ _min: { readTo: true } });
+  if (behind.readTo === null || behind.readTo >= upTo) return upTo;
+  const unread = await changeFeed.findFirst({
+    select: { number: true },
+    where: { number: { gt: behind.readTo, lte: upTo }, recordedAt: { lt: since } },
+    orderBy: { number: 'desc' },
+  });
+  return unread?.number ?? behind.readTo;
 }
 
 /** The first row that was recorded from an instant on, or else the newest. */

@@ -119,6 +119,20 @@ test('the feed keeps for three days what a notification has not read; what is go
   expect(messages()[2]?.data.changes.map(({ rdata }) => rdata)).toContain(address);
 });
 
+test('what a notification has not read is told, though all that it has read is pruned', async () => {
+  await recordAddress();
+  await database.pool.query('UPDATE change_feed SET recorded_at = recorded_at - $1', [240n * HOUR]);
+  await add(...FROM, '--all');
+  startSender();
+  await eventually(async () => expect((await stored()).readTo).not.toBe(0n));
+  await dms('notify', 'pause', 'ops');
+  const address = await recordAddress();
+  await pruneFeed(database.prisma, now() - HOUR, now());
+  await dms('notify', 'resume', 'ops');
+  await received(1);
+  expect(messages()).toMatchObject([{ type: 'changes', data: { changes: [{ rdata: address }, {}] } }]);
+});
+
 test('one of several senders sends at a time', async () => {
   await add(...FROM, '--all');
   let [open, most] = [0, 0];
