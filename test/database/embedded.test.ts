@@ -83,6 +83,14 @@ test('a second process uses the database of the first, each sees what the other 
   await ended(next);
 });
 
+test('a process that uses the database of another changes nothing in the data folder, which it may have read-only', async () => {
+  await open();
+  const run = join(dataDirectory, 'run');
+  const before = await stat(run);
+  await open({ ifMissing: 'fail' });
+  expect((await stat(run)).ctimeMs).toBe(before.ctimeMs);
+});
+
 test('five processes that start at once on a fresh folder come up on one database, which one has made, for its owner only', async () => {
   const inner = join(dataDirectory, 'made', 'by', 'us');
   closings.push(() => removeDataDirectory(inner));

@@ -1,4 +1,4 @@
-import { chmod, mkdir, readdir, readFile, rename, rm, statfs } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf, OperationError } from '../../model/errors.js';
 
@@ -15,7 +15,8 @@ export async function prepareRunDirectory(dataDirectory: string): Promise<string
   const runDirectory = join(dataDirectory, 'run');
   try {
     await mkdir(runDirectory, { recursive: true, mode: 0o700 });
-    await chmod(runDirectory, 0o700);
+    // Of a service that runs, the folder may be read-only here.
+    if (((await stat(runDirectory)).mode & 0o077) !== 0) await chmod(runDirectory, 0o700);
   } catch (error) {
     throw unusable(dataDirectory, error);
   }
