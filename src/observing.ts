@@ -15,6 +15,7 @@ import { ResolverChecks, type ResolverState } from './observer/dns/resolver-chec
 import { createHttpClient } from './observer/http/client.js';
 import { createDomainObserver, type DomainObserver } from './observer/observe-domain.js';
 import { createCheckReport } from './observer/record-checks.js';
+import { endpointText } from './observer/verdict.js';
 import { Worker } from './observer/worker.js';
 import { createRecorder } from './recorder/recorder.js';
 import type { Logger } from './telemetry/logging.js';
@@ -62,7 +63,9 @@ export function createObserver(
 
 /** @throws OperationError where none is known. */
 function resolversIn({ dnsServers }: Settings['observe']): readonly DnsServer[] {
-  const servers = dnsServers.length > 0 ? dnsServers : getServers().map(dnsServer);
+  const named = dnsServers.length > 0 ? dnsServers : getServers().map(dnsServer);
+  // One that is named twice has the limits of one.
+  const servers = [...new Map(named.map((server) => [endpointText(server), server])).values()];
   if (servers.length > 0) return servers;
   throw new OperationError('This system names no DNS resolver: set DNS_SERVERS to one, such as 192.0.2.53.');
 }

@@ -1,5 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { readSettings } from '../../../src/config/env.js';
 import { ResolverChecks, type ResolverState } from '../../../src/observer/dns/resolver-checks.js';
+import { createResolverChecks } from '../../../src/observing.js';
 import { rcode } from '../../support/dns-behaviours.js';
 import { encodeResponse, FLAGS } from '../../support/dns-message.js';
 import type { DnsTestServer } from '../../support/dns-server.js';
@@ -144,4 +146,10 @@ test('a resolver that gives no address is not asked for other names', async () =
   const { checks, client } = observing(server);
   await client.query('failing.example.test', TYPES);
   expect(checks.states).toEqual([{ server: text(server), checkedAt: null, invented: [] }]);
+});
+
+test('a resolver that DNS_SERVERS names twice is one', () => {
+  const settings = readSettings({ DNS_SERVERS: '127.0.0.1, 127.0.0.1:53, [::1]:53' });
+  const { states } = createResolverChecks(settings, () => NOW);
+  expect(states.map(({ server }) => server)).toEqual(['127.0.0.1:53', '[::1]:53']);
 });
