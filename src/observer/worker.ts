@@ -124,8 +124,8 @@ export class Worker {
     const check = await observer.check(domain.name, observedAt, signal, priorityOf(domain));
     clearTimeout(timer);
     this.#running.delete(domain);
-    if (signal.aborted && signal.reason !== CHECK_TIMEOUT) this.#aborted.push(domain);
-    else this.#unwritten.push({ domain, check });
+    if (signal.aborted && signal.reason !== CHECK_TIMEOUT) return void this.#aborted.push(domain);
+    this.#unwritten.push({ domain, check });
     this.#writing ??= this.#writeFinished();
   }
 
