@@ -128,6 +128,13 @@ describe('leases', () => {
     expect(await watched()).toMatchObject([{ every: MINUTE, next: NOW + MINUTE }]);
   });
 
+  test('where new and failing domains have their whole share, they are not queried, and more may be due', async () => {
+    await watch(['new.example']);
+    const full = { places: 8, free: 2, low: 6 };
+    const nothing = { domains: [], mayBeMore: true };
+    expect(await leaseDue(database.writingPrisma, NOW, NOW + MINUTE, full)).toEqual(nothing);
+  });
+
   test('at most the requested number is taken, the longest due among the first', async () => {
     await watch(['new.example'], HOUR, NOW);
     await watch(['old.example'], HOUR, NOW - HOUR);
