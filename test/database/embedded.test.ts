@@ -281,7 +281,7 @@ test('a data folder may have a path of more than 108 characters, and leaves noth
 test.each([
   ['postgresql-17', '17\n', /postgresql-17 holds a database of PostgreSQL 17, .* Dump it /],
   ['postgresql-18', '19\n', /holds a database of PostgreSQL 19, .* Dump it /],
-  ['postgresql-18', undefined, /holds a database of PostgreSQL unknown, /],
+  ['postgresql-18', undefined, / PG_VERSION cannot be read\. Restore /],
 ])(
   'a database that the program cannot open is left alone: %s with version %j',
   async (folder, version, reason) => {

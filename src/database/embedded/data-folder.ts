@@ -54,8 +54,12 @@ export async function prepareDatabaseFolder(
   const present = found.includes(DATABASE_FOLDER) ? DATABASE_FOLDER : found[0];
   if (present !== undefined) {
     const place = join(dataDirectory, present);
-    const version = (await readFile(join(place, 'PG_VERSION'), 'utf8').catch(() => 'unknown')).trim();
+    const version = (await readFile(join(place, 'PG_VERSION'), 'utf8').catch(() => '')).trim();
     if (place === folder && version === String(POSTGRESQL_MAJOR)) return { folder, created: false };
+    if (version === '')
+      throw new OperationError(
+        `${place} is no database: its PG_VERSION cannot be read. Restore the folder, or move it away.`,
+      );
     throw new OperationError(
       `${place} holds a database of PostgreSQL ${version}, and this program has PostgreSQL ${POSTGRESQL_MAJOR}. Dump it with the version of this program that made it, move the folder away, and load the dump with this version.`,
     );
