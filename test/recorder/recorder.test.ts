@@ -40,6 +40,11 @@ async function story() {
 
 const SITE = looks('https@0 http@1 neither@2 http@20 https@21 http@22 http@23 http@46').map(observationOf);
 
+/** Nothing but its status changes. */
+const FLAPPING = Array.from({ length: 30 }, (_, at) => {
+  return { domain: 'status.example', at: at * 3600, headers: {}, status: at % 2 === 0 ? 200 : 503 };
+});
+
 describe('recording', () => {
   test('one batch or many, the stored history is the same, with HTTPS and the evidence, and so are outcomes and counts', async () => {
     const parts: ObservationParts[] = [
@@ -57,11 +62,12 @@ describe('recording', () => {
     const observations = [
       ...parts.map(observation),
       ...SITE.map((each) => ({ ...each, domain: 'site.example' })),
+      ...FLAPPING.map(observation),
     ];
     const recorder = createRecorder(database.pool);
     const together = await recorder.record(observations);
     const counts = { recordsAdded: 4, recordsRemoved: 4, headersCreated: 4, headersUpdated: 2 };
-    const newNames = ['example.com', 'example.net', 'site.example'];
+    const newNames = ['example.com', 'example.net', 'site.example', 'status.example'];
     expect(together).toMatchObject({ ...counts, newNames });
     const expected = await story();
     const declined = { first: 22n * HOUR, latest: 46n * HOUR, count: 3 };
