@@ -102,9 +102,14 @@ const MAX_DEPTH = 20;
 /** Fields of a document that read much of the database. */
 const MAX_WIDE_FIELDS = 4;
 
-/** Of the lists of the schema itself: its types, and what any other has on average at most. */
-const SCHEMA_TYPES = 100;
-const SCHEMA_LIST_LENGTH = 5;
+/** Of the lists of the schema itself: those that lead to fields again have their full lengths. */
+const SCHEMA_LENGTHS: Readonly<Record<string, number>> = {
+  types: 100,
+  fields: 15,
+  possibleTypes: 25,
+  args: 1,
+};
+const SCHEMA_LIST_LENGTH = 2;
 
 /** Fields of a domain for which it costs where it is reached from a page or a match. */
 const LISTS_OF_DOMAIN: ReadonlySet<string> = new Set(['dnsRecords', 'httpHeaders', 'parts', 'rrsets']);
@@ -267,7 +272,7 @@ class Measurement {
     const isOfPage = parent?.name.endsWith('Connection');
     if (isOfPage || !isListType(getNullableType(field?.type))) return 1;
     if (!parent?.name.startsWith('__')) return LIST_LENGTH;
-    return name.value === 'types' ? SCHEMA_TYPES : SCHEMA_LIST_LENGTH;
+    return SCHEMA_LENGTHS[name.value] ?? SCHEMA_LIST_LENGTH;
   }
 
   #isIncluded({ directives = [] }: SelectionNode): boolean {

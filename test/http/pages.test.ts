@@ -1,5 +1,6 @@
 import { buildSchema } from 'graphql';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import { staticHandler } from '../../src/http/pages/static-files.js';
 import { serviceOfFile } from '../support/service.js';
 
 const service = serviceOfFile();
@@ -192,4 +193,16 @@ test('the documents link to nothing but one another, this service, and other hos
     }
   }
   expect(pages.size).toBeGreaterThan(20);
+});
+
+test('requests share the octets of a page in each coding: whoever reads slowly holds no copy of 5 MB', () => {
+  const handler = staticHandler(() => ({ mediaType: 'text/plain', body: 'a'.repeat(2_000) }));
+  const [gzip, identity, ...again] = ['gzip', 'identity', 'gzip', 'identity'].map((coding) => {
+    const [send, set] = [vi.fn(), vi.fn().mockReturnThis()];
+    const request = { method: 'GET', headers: {}, acceptsEncodings: () => coding };
+    handler(request as never, { set, send } as never, vi.fn());
+    return send.mock.lastCall?.[0];
+  });
+  expect(again[0]).toBe(gzip);
+  expect(again[1]).toBe(identity);
 });

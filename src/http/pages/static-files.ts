@@ -18,7 +18,7 @@ export function staticHandler(read: () => StaticResponse): Handler {
   return (request, response) => {
     requireGetOrHead(request, response);
     kept ??= packed(read());
-    const { mediaType, headers, validators, gzip } = kept;
+    const { mediaType, headers, validators, gzip, identity } = kept;
     response.set({ 'cache-control': 'no-cache', ...headers, etag: validators.etag });
     // Express would send all to fetch(), which asks with Cache-Control: no-cache.
     if (isUnmodified(request.headers, validators)) {
@@ -27,13 +27,14 @@ export function staticHandler(read: () => StaticResponse): Handler {
     }
     const isPacked = request.acceptsEncodings('gzip', 'identity') === 'gzip';
     if (isPacked) response.set('content-encoding', 'gzip');
-    response.set('content-type', mediaType).send(isPacked ? gzip : gunzipSync(gzip));
+    response.set('content-type', mediaType).send(isPacked ? gzip : identity);
   };
 }
 
-/** All requests share it: a client that reads slowly holds no copy. */
+/** All requests share both forms: a client that reads slowly holds no copy. */
 function packed({ mediaType, headers, body }: StaticResponse) {
-  return { mediaType, headers, validators: validatorsOfText(body), gzip: gzipSync(body) };
+  const identity = Buffer.from(body);
+  return { mediaType, headers, validators: validatorsOfText(identity), gzip: gzipSync(identity), identity };
 }
 
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
