@@ -36,6 +36,9 @@ const FOREIGN_OCTETS: readonly Foreign[] = [
   [/^28b52ffd/, 'packed with zstd', unpackWith('zstd -dc')],
   [/^425a683[1-9]31415926/, 'packed with bzip2', unpackWith('bzip2 -dc')],
   [/^504b0304/, 'packed with zip', unpackWith('unzip -p')],
+  [/^04224d18/, 'packed with lz4', unpackWith('lz4 -dc')],
+  [/^1f9d/, 'packed with compress', unpackWith('gzip -dc')],
+  [/^377abcaf271c/, 'packed with 7-Zip', unpackWith('7z x -so')],
   // One layer is unpacked already.
   [/^1f8b/, 'packed with gzip twice', unpackWith('gzip -dc')],
   // POSIX, pax: `ustar` behind the first entry's name, modes and times.
@@ -55,6 +58,7 @@ function unpackWith(command: string): string {
 /** By the text after a byte order mark and white space. */
 const FOREIGN_TEXTS: readonly Foreign[] = [
   [/^<[!?a-z]/i, 'HTML or XML', 'check where it comes from; it may be an error page'],
+  [/^%PDF-/, 'a PDF', FORMATS_READ],
   [/^\[\s*[{\n]/, 'one JSON array', "write one object per line, jq -c '.[]' FILE | dms import -"],
   [
     // RFC 1035, section 5.1: a directive, a comment, or an owner name, perhaps a TTL and a class, a type, data.

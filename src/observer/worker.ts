@@ -95,15 +95,15 @@ export class Worker {
     }
   }
 
-  /** @returns whether more may be due. */
-  async #lease(): Promise<boolean> {
+  /** @returns beyond how many free places more may be leased; undefined: nothing more is due. */
+  async #lease(): Promise<number | undefined> {
     const { now, prisma, lease } = this.#options;
     const time = now();
     const fault = this.#clock.faultOf(time);
     this.#note('clock', fault);
-    if (fault !== null) return false;
+    if (fault !== null) return undefined;
     const room = this.#room();
-    if (room.free === 0) return true;
+    if (room.free === 0) return 0;
     const until = time + BigInt(lease) * 1000n;
     const leased = await this.#attempt(() => leaseDue(prisma, time, until, room));
     const observedAt = now();
@@ -114,7 +114,8 @@ export class Worker {
       if (this.#stopping.signal.aborted) this.#aborted.push(domain);
       else this.#running.set(domain, { controller, ended: this.#check(domain, observedAt, controller) });
     }
-    return leased?.mayBeMore ?? false;
+    if (leased?.mayBeMore !== true) return undefined;
+    return leased.isOutrun ? -1 : this.#room().free;
   }
 
   async #check(domain: LeasedDomain, observedAt: Instant, controller: AbortController): Promise<void> {
@@ -124,7 +125,10 @@ export class Worker {
     const check = await observer.check(domain.name, observedAt, signal, priorityOf(domain));
     clearTimeout(timer);
     this.#running.delete(domain);
-    if (signal.aborted && signal.reason !== CHECK_TIMEOUT) return void this.#aborted.push(domain);
+    if (signal.aborted && signal.reason !== CHECK_TIMEOUT) {
+      this.#aborted.push(domain);
+      return;
+    }
     this.#unwritten.push({ domain, check });
     this.#writing ??= this.#writeFinished();
   }
@@ -137,16 +141,16 @@ export class Worker {
     return { places: concurrency, free: Math.max(most - this.#running.size, 0), low };
   }
 
-  /** Waits for the idle time or, if more may be due, until there is more room. */
-  async #pauseUntilRoom(mayBeMore: boolean): Promise<void> {
+  /** Waits until more places than these are free, or for the idle time. */
+  async #pauseUntilRoom(places: number | undefined): Promise<void> {
     const { signal } = this.#stopping;
     const { idle } = this.#options;
     const end = performance.now() + idle;
-    const { free } = this.#room();
+    const step = places === undefined ? idle : GATHERING;
     do {
       // Aborted, it rejects: the loop ends at once.
-      await pause(mayBeMore ? GATHERING : idle, undefined, { signal }).catch(() => undefined);
-    } while (!signal.aborted && performance.now() < end && this.#room().free <= free);
+      await pause(step, undefined, { signal }).catch(() => undefined);
+    } while (!signal.aborted && performance.now() < end && this.#room().free <= (places ?? 0));
   }
 
   async #writeFinished(): Promise<void> {

@@ -54,8 +54,9 @@ export async function leaseDue(prisma: PrismaClient, now: Instant, until: Instan
      WHERE name = ANY(${names}) AND due <= ${now}
     RETURNING name, lease, every, scheduled, failures, observed_at IS NULL AS first`;
   const domains = names.length === 0 ? [] : await retryOnContention(takeStillDue);
-  // What was not queried may be due, and so may what other workers had before this one.
-  return { domains, mayBeMore: lowMost === 0 || domains.length < normal.length + low.length };
+  // What was not queried may be due, and so may what is behind that which other workers had before this one.
+  const mayBeMore = lowMost === 0 || domains.length < normal.length + low.length;
+  return { domains, mayBeMore, isOutrun: domains.length < names.length };
 }
 
 /** Those that are due first, in random order. */
