@@ -103,7 +103,7 @@ function compareTypes(
   else parts.everyType = true;
 }
 
-function typesCovered(state: DomainState | null, dns: DnsObservation): Iterable<string> {
+export function typesCovered(state: DomainState | null, dns: DnsObservation): Iterable<string> {
   if (dns.types === undefined) {
     if (state === null) return dns.records.keys();
     const types = new Set([...state.types.keys(), ...dns.records.keys()]);

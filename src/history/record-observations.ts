@@ -1,10 +1,12 @@
+import type { Instant } from '../model/instant.js';
 import type { Observation } from '../model/observation.js';
-import { type ActingParts, findActingParts, type Recorded } from './acting-parts.js';
+import { findActingParts, type Recorded, typesCovered } from './acting-parts.js';
 import { applyObservation } from './apply-observation.js';
 import { completeObservation, partsToComplete } from './complete-observation.js';
 import { type Changes, hold, timeOf } from './diff.js';
+import { digestOfRecords, isDigestOf } from './digest.js';
 import { type HeldBack, judgeHttps } from './judge-https.js';
-import { type DomainState, type Holdings, isStatusChange } from './state.js';
+import { type DomainState, type Holdings, isStatusChange, latestOfType } from './state.js';
 import { EVERY_TYPE, HTTP, type KeptTime, type KeptTimes } from './stored-history.js';
 
 /**
@@ -147,17 +149,34 @@ export function partsToLoad(
   const parts = new Set<string>();
   if (state === null) return parts;
   for (const observation of observations) {
-    const acting = findActingParts(state, observation, { state, older: false });
-    for (const { type, differs } of acting.types) if (differs) parts.add(type);
-    if (httpDiffers(state, observation, acting)) parts.add(HTTP);
-    // What it left out may be all that differs from the same observation as it is recorded.
-    if (acting.contradicts) for (const part of partsToComplete(observation)) parts.add(part);
+    const { dns } = observation;
+    for (const type of dns === undefined ? [] : typesCovered(state, dns)) {
+      const digest = digestOfRecords(dns?.records.get(type) ?? []);
+      if (digest === (state.types.get(type)?.digest ?? '')) continue;
+      addDiffering(parts, observation, type, latestOfType(state, type));
+    }
+    if (httpDiffers(state, observation)) addDiffering(parts, observation, HTTP, state.http?.latest ?? null);
   }
   return parts;
 }
 
+/** @param latest When the part was observed before: a stale observation changes nothing in it. */
+function addDiffering(
+  parts: Set<string>,
+  observation: Observation,
+  part: string,
+  latest: Instant | null,
+): void {
+  if (latest === null || observation.observedAt > latest) parts.add(part);
+  if (observation.observedAt !== latest) return;
+  // What it left out may be all that differs from the same observation as it is recorded.
+  for (const each of partsToComplete(observation)) parts.add(each);
+}
+
 /** Whether headers or the status differ: another status needs what it is judged by. */
-function httpDiffers({ site }: DomainState, { response }: Observation, { http }: ActingParts): boolean {
-  if (http === null) return false;
-  return http.differs || (response !== undefined && site !== null && site.status !== response.status);
+function httpDiffers({ http, site }: DomainState, observation: Observation): boolean {
+  const { httpHeaders, ignoredHeaders, response } = observation;
+  if (httpHeaders === undefined) return false;
+  if (!isDigestOf(http?.digest ?? '', httpHeaders, ignoredHeaders)) return true;
+  return response !== undefined && site !== null && site.status !== response.status;
 }
