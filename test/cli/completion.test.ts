@@ -10,12 +10,11 @@ const SHELLS = ['bash', 'zsh', 'fish'] as const;
 const PROGRAM = fileURLToPath(new URL('../../bin/dms.js', import.meta.url));
 
 /** Has a file, `dms`, and the script of each shell. */
-let folder: string;
+const folder = await mkdtemp(join(tmpdir(), 'dms-test-completion-'));
 
 const scriptOf = (shell: string) => join(folder, `${shell}.script`);
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'dms-test-completion-'));
   await writeFile(join(folder, 'lines one.ndjson'), '');
   await writeFile(join(folder, 'dms'), `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' "$@"\n`);
   await chmod(join(folder, 'dms'), 0o755);

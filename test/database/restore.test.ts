@@ -18,18 +18,15 @@ import { newDataDirectory, removeDataDirectory } from '../support/data-directory
 import { IS_LONG, repeats } from '../support/long-form.js';
 import { copyTemplate } from '../support/template.js';
 
-let folder: string;
-let dataDirectory: string;
-let file: string;
+const folder = await mkdtemp(join(tmpdir(), 'dms-restore-test-'));
+const dataDirectory = await newDataDirectory();
+const file = join(folder, 'whole.tar.gz');
 /** A complete backup of some of the files, which is rejected as one of all of them; in the long form, of all. */
 let whole: Buffer;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'dms-restore-test-'));
-  dataDirectory = await newDataDirectory();
   await copyTemplate(dataDirectory);
   const database = await openDatabase({ dataDirectory, graceMilliseconds: 0 });
-  file = join(folder, 'whole.tar.gz');
   await backUpEmbedded(database.pool, { dataDirectory, file });
   await database.close();
   const entries = await entriesIn(await readFile(file));

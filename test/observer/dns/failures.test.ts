@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { createQuestion, responseTo } from '../../../src/observer/dns/message.js';
 import {
   type Behaviour,
@@ -11,7 +11,7 @@ import {
   wrongId,
 } from '../../support/dns-behaviours.js';
 import { encodeResponse, FLAGS } from '../../support/dns-message.js';
-import { type DnsTestServer, startDnsServer } from '../../support/dns-server.js';
+import { startDnsServer } from '../../support/dns-server.js';
 import { clientForTest, failureOf, outcome, outcomeOf, serverForTest } from './asking.js';
 
 /** Long enough for what comes at once, short enough for what never comes. */
@@ -27,17 +27,13 @@ sub  NS  ns.sub
 const UNPROVEN = { failed: 'unproven' };
 const FOUND = [{ host: 'example.test', ip: '192.0.2.7' }];
 
-let server: DnsTestServer;
-
-beforeAll(async () => {
-  server = await startDnsServer({ zone: ZONE });
-});
+const server = await startDnsServer({ zone: ZONE });
+afterAll(() => server.close());
 beforeEach(() => {
   for (const type of ['*', 'A', 'MX', 'NS']) server.behave('*', undefined, type);
   server.generate(undefined);
   server.forgetQuestions();
 });
-afterAll(() => server.close());
 
 /** What comes of one question whose server behaves so. */
 async function tried(behaviour: Behaviour, timeout = 10_000) {

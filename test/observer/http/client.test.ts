@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createHttpClient, type HttpClientOptions } from '../../../src/observer/http/client.js';
 import type { HttpAnswer } from '../../../src/observer/verdict.js';
 import { EXPIRED_CERTIFICATE } from '../../support/web-certificate.js';
@@ -18,37 +18,32 @@ import {
   trickles,
 } from '../../support/web-hostile.js';
 import {
-  type LoopbackServer,
   REJECTING_PORT,
   startHttp2Server,
   startHttpServer,
   startHttpsServer,
   startRawServer,
-  type WebServer,
 } from '../../support/web-server.js';
 import { openStalledPort } from '../../support/web-stalled-port.js';
+
+type OnStream = (stream: ServerHttp2Stream, fields: readonly string[]) => void;
 
 /** Long enough that no test meets it unless it sets a shorter one. */
 const AMPLE = 60_000;
 
 /** Real web servers, and one that does with each connection what `behave` says. */
-let plain: WebServer;
-let secure: WebServer;
-let raw: LoopbackServer;
 let behave: Behaviour;
-
-beforeAll(async () => {
-  [plain, secure] = [await startHttpServer(), await startHttpsServer()];
-  raw = await startRawServer((socket) => behave(socket));
-});
+const [plain, secure] = [await startHttpServer(), await startHttpsServer()];
+const raw = await startRawServer((socket) => behave(socket));
+let onStream: OnStream;
+const two = await startHttp2Server((stream, fields) => onStream(stream, fields));
+afterAll(() => Promise.all([plain, secure, raw, two].map((server) => server.close())));
 
 beforeEach(() => {
   behave = saysNothing;
   plain.serve({ fields: [['Server', 'plain']] });
   secure.serve({ fields: [['Server', 'secure']] });
 });
-
-afterAll(() => Promise.all([plain, secure, raw].map((server) => server.close())));
 
 /** The server, closed at the end of the test. */
 async function kept<Kind extends { close(): Promise<void> }>(starting: Promise<Kind>): Promise<Kind> {
@@ -234,15 +229,6 @@ function tlsOf(version: 'TLSv1' | 'TLSv1.2' | 'TLSv1.3') {
 
 describe('a site that speaks HTTP/2 alone', () => {
   const OK = { ':status': 200 };
-  type OnStream = (stream: ServerHttp2Stream, fields: readonly string[]) => void;
-  let two: LoopbackServer;
-  let onStream: OnStream;
-
-  beforeAll(async () => {
-    two = await startHttp2Server((stream, fields) => onStream(stream, fields));
-  });
-  afterAll(() => two.close());
-
   const hintsOften = (stream: ServerHttp2Stream) => {
     for (let at = 0; at < 11; at += 1) stream.additionalHeaders({ ':status': 103 });
   };

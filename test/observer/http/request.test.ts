@@ -29,29 +29,23 @@ async function trial(outcomes: readonly Name[]): Promise<[word: string, tried: n
 test.each<[readonly Name[], string, number]>([
   [['answered', 'answered'], 'answered', 1],
   [['refused', 'answered'], 'answered', 2],
-  [['no-tls', 'answered'], 'answered', 2],
   [['closed', 'answered'], 'answered', 2],
   [['closed', 'closed', 'refused', 'answered'], 'answered', 4],
   [['no-route', 'slow', 'answered'], 'answered', 3],
   [['failed', 'answered'], 'failed', 1],
   [['other-protocol', 'answered'], 'other-protocol', 1],
   [['refused', 'failed', 'answered'], 'failed', 2],
-  [['no-route', 'no-route'], 'no-route', 2],
   [['slow', 'no-route'], 'slow', 2],
   [['closed', 'no-route'], 'closed', 2],
   [['closed', 'slow'], 'slow', 2],
   // Every address that can be reached rejects, or speaks no TLS: all is left to HTTP.
   [['refused'], 'declined', 1],
   [['no-tls'], 'declined', 1],
-  [['refused', 'refused'], 'declined', 2],
   [['no-route', 'refused'], 'declined', 2],
   [['refused', 'no-tls', 'no-route'], 'declined', 3],
   // One may yet answer: nothing is left to HTTP.
-  [['slow', 'refused'], 'slow', 2],
   [['refused', 'slow'], 'slow', 2],
-  [['slow', 'no-tls'], 'slow', 2],
   [['closed', 'refused'], 'closed', 2],
-  [['no-tls', 'closed'], 'closed', 2],
 ])('the addresses of a site, tried in turn: %j come to %s after %i', async (outcomes, word, tried) => {
   expect(await trial(outcomes)).toEqual([word, tried]);
 });
