@@ -178,7 +178,6 @@ describe.skipIf(TEST_SERVER !== undefined)('a backup of the embedded database', 
 
   test.each([
     [['backup', '.'], '. is a folder: name a file in it.'],
-    [['backup', '.', '--force'], '. is a folder: name a file in it.'],
     [
       ['backup', 'none/x.tar.gz'],
       'none/x.tar.gz cannot be written, since the folder none does not exist: create it, or name another file.',

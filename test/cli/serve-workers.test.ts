@@ -4,7 +4,7 @@ import { Agent, request } from 'node:http';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { watchDomains } from '../../src/observer/schedule/watch-list.js';
 import { runDms, startDms } from '../journeys/dms-command.js';
 import { beginRequest, untilServing } from '../journeys/serving.js';
@@ -18,11 +18,7 @@ import { childrenOf, isRunning } from '../support/processes.js';
 const SLOW = { timeout: 120_000 };
 const WORKERS = 2;
 
-const cleanUp: (() => Promise<unknown>)[] = [];
 const database = await openTestDatabase();
-afterEach(async () => {
-  for (const end of cleanUp.splice(0).reverse()) await end();
-});
 afterAll(() => database.close());
 
 type Service = Awaited<ReturnType<typeof start>>;
@@ -30,7 +26,7 @@ type Service = Awaited<ReturnType<typeof start>>;
 /** Starts a service for one test. */
 async function serve(environment: Readonly<Record<string, string>>): Promise<Service> {
   const service = await start(environment);
-  cleanUp.push(() => end(service));
+  onTestFinished(() => end(service));
   return service;
 }
 
@@ -235,7 +231,7 @@ describe.skipIf(!IS_LONG)('dms serve --workers in the long form', SLOW, () => {
     const requests = await beginRequests(service);
     const children = childrenOf(service.processId);
     const again = setInterval(() => service.child.kill('SIGTERM'), 100);
-    cleanUp.push(async () => clearInterval(again));
+    onTestFinished(async () => clearInterval(again));
     expect(await service.result).toMatchObject({ code: null, signal: 'SIGTERM' });
     await Promise.all(requests.map(({ response }) => response));
     await expect.poll(() => children.filter(isRunning)).toEqual([]);
@@ -255,7 +251,7 @@ describe.skipIf(!IS_LONG)('dms serve --workers in the long form', SLOW, () => {
 
   test('dms serve --workers has domains observed by one of the processes, and by the one that replaces it', async () => {
     const dns = await startDnsServer();
-    cleanUp.push(() => dns.close());
+    onTestFinished(() => dns.close());
     const names = Array.from({ length: 3 }, (_, number) => `d${number}.example`);
     const asked = new Set<string>();
     let most = 0;

@@ -207,13 +207,6 @@ describe('the aliases of a domain', () => {
     expect(await linksAfter('www CNAME a', 'www A 192.0.2.9')).toEqual([]);
   });
 
-  test('are not lost on the word of a server that knows no chain', async () => {
-    const types = TYPES.filter((type) => type !== 'CNAME');
-    const known = await look(null, WWW, good);
-    const bare = await look(known, WWW, good, reply('8180'), types);
-    expect(removedIn(bare)).toEqual([]);
-  });
-
   test('have the DNAME under its own owner, beside the CNAME made of it, until a chain comes without it', async () => {
     const cnames = [cname('www.old.test', 'www.example.test'), address('www.example.test')];
     const gone = reply('8180', [], [soa('test')]);
