@@ -100,24 +100,20 @@ async function withoutHttp(observing: Promise<HttpAnswer>): Promise<unknown> {
 const PLAIN = { http: { server: 'plain' } };
 const HEAD = 'HTTP/1.1 200 OK\r\n';
 
-/** A ServerHello of TLS 1.2 with the extension ALPN (RFC 7301, section 3.1) for h2. */
-const CHOOSES_HTTP2 = Buffer.concat([
-  Buffer.of(22, 3, 3, 0, 53, 2, 0, 0, 49, 3, 3),
-  Buffer.alloc(32, 7),
-  Buffer.of(0, 0xc0, 0x2f, 0, 0, 9, 0, 16, 0, 5, 0, 3, 2, 0x68, 0x32),
-]);
+/** A ServerHello of TLS 1.2 without a session, with a cipher that everyone offers. */
+function serverHello(...extensions: readonly number[]): Buffer {
+  const length = 38 + extensions.length;
+  const head = Buffer.of(22, 3, 3, 0, length + 4, 2, 0, 0, length, 3, 3);
+  return Buffer.concat([head, Buffer.alloc(32, 7), Buffer.of(0, 0xc0, 0x2f, 0, ...extensions)]);
+}
+
+/** By ALPN (RFC 7301, section 3.1), h2. */
+const CHOOSES_HTTP2 = serverHello(0, 9, 0, 16, 0, 5, 0, 3, 2, 0x68, 0x32);
 
 /** A TLS record with an alert (RFC 8446, section 6): 1 is a warning, 2 is fatal. */
 function alert(level: number, description: number): Buffer {
   return Buffer.of(21, 3, 3, 0, 2, level, description);
 }
-
-/** Of TLS 1.2 without session and extensions; with a cipher that everyone offers. */
-const SERVER_HELLO = Buffer.concat([
-  Buffer.of(22, 3, 3, 0, 42, 2, 0, 0, 38, 3, 3),
-  Buffer.alloc(32, 7),
-  Buffer.of(0, 0xc0, 0x2f, 0),
-]);
 
 describe('the front page of a domain', () => {
   test('is observed by HTTPS, as one request for it by its name', async () => {
@@ -173,7 +169,7 @@ describe('the front page of a domain', () => {
     ['closes after less than a record header', answersWith('HTT'), 'closed'],
     ['knows no such version', answersWith(Buffer.from('15030300020246', 'hex')), 'tls'],
     ['says goodbye in TLS', answersWith(Buffer.from('15030300020100', 'hex')), 'closed'],
-    ['alerts after its ServerHello', answersWith(Buffer.concat([SERVER_HELLO, alert(2, 40)])), 'tls'],
+    ['alerts after its ServerHello', answersWith(Buffer.concat([serverHello(), alert(2, 40)])), 'tls'],
     ['sends a broken handshake', answersWith(Buffer.from('16030300080200000401010101', 'hex')), 'tls'],
   ])('is not observed by HTTP instead where the HTTPS port %s', async (_what, behaviour, code) => {
     behave = behaviour;
