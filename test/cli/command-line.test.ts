@@ -1,15 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { runDms, startDms } from '../journeys/dms-command.js';
+import { prepareFolder } from '../support/temporary-folder.js';
 
 const PROGRAM = fileURLToPath(new URL('../../bin/dms.js', import.meta.url));
 
-const folder = await mkdtemp(join(tmpdir(), 'dms-test-cli-'));
-afterAll(() => rm(folder, { recursive: true }));
+const { folder, write } = prepareFolder();
 
 /** Nothing that is tried here may get as far as a database. */
 function dms(args: readonly string[], environment: Record<string, string> = {}) {
@@ -125,13 +124,9 @@ test.each([...READING, 'forget example.com --yes', 'token revoke a'])(
 
 test.each([
   ['is read', 'SAMPLES=maybe\n', /^dms: SAMPLES is "maybe": write on or off\.\n$/],
-  [
-    'stands below the environment',
-    'PATH=/nowhere\nROLE=none\n',
-    /^dms: ROLE is "none": write all or api\.\n$/,
-  ],
-])('a file .env in the working directory %s', async (_what, content, said) => {
-  await writeFile(join(folder, '.env'), content);
+  ['is below the environment', 'PATH=/nowhere\nROLE=none\n', /^dms: ROLE is "none": write all or api\.\n/],
+])('a file .env in the working directory %s', (_what, content, said) => {
+  write('.env', content);
   const options = { cwd: folder, env: { PATH: process.env['PATH'] }, encoding: 'utf8' } as const;
   expect(spawnSync(process.execPath, [PROGRAM, 'serve'], options).stderr).toMatch(said);
 });

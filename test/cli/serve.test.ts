@@ -1,7 +1,5 @@
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { openConnections } from '../../src/database/client.js';
 import { runDms, startDms, startLocalDms, startNpm } from '../journeys/dms-command.js';
@@ -11,9 +9,12 @@ import { newDataDirectory, removeDataDirectory } from '../support/data-directory
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { insertDomain } from '../support/rows.js';
 import { createTestToken } from '../support/service.js';
+import { prepareFolder } from '../support/temporary-folder.js';
 
 // A new embedded database takes seconds, and more on a busy machine.
 vi.setConfig({ testTimeout: 120_000 });
+
+const { write } = prepareFolder();
 
 /** Serves in the process of the test. */
 async function serve(environment: Record<string, string>) {
@@ -127,9 +128,7 @@ test.each(['', '--workers=2'])(
 
 test('dms serve exits 1 where it cannot begin, also with a Redis that it tries to connect to', async () => {
   const database = await openDatabase();
-  const folder = await freshDirectory();
-  const PERSISTED_ONLY = join(folder, 'operations.json');
-  await writeFile(PERSISTED_ONLY, '{"a":"{ nonsense }"}');
+  const PERSISTED_ONLY = write('operations.json', '{"a":"{ nonsense }"}');
   const settings = { PORT: '0', PERSISTED_ONLY, REDIS_URL: 'redis://127.0.0.1:1' };
   const { result } = startDms(['serve'], { ...database.environment, ...settings });
   const stderr = /\ndms: PERSISTED_ONLY: the operation a of the file is not allowed: [^\n]+\n$/;
