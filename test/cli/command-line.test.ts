@@ -1,12 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { runDms, startDms } from '../journeys/dms-command.js';
+import { PROGRAM, runDms, startDms } from '../journeys/dms-command.js';
 import { prepareFolder } from '../support/temporary-folder.js';
-
-const PROGRAM = fileURLToPath(new URL('../../bin/dms.js', import.meta.url));
 
 const { folder, write } = prepareFolder();
 

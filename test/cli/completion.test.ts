@@ -1,13 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { runDms } from '../journeys/dms-command.js';
+import { PROGRAM, runDms } from '../journeys/dms-command.js';
 import { prepareFolder } from '../support/temporary-folder.js';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
-const PROGRAM = fileURLToPath(new URL('../../bin/dms.js', import.meta.url));
 
 /** Has a file, `dms`, and the script of each shell. */
 const { folder, write } = prepareFolder();
