@@ -3,19 +3,17 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, truncate, writeFil
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../src/database/client.js';
 import { changingDomains } from '../journeys/changing-domains.js';
-import { type CommandResult, runDms, startDms } from '../journeys/dms-command.js';
+import { type CommandResult, PROGRAM, runDms, startDms } from '../journeys/dms-command.js';
 import { answersOf, differences, serveLocally } from '../journeys/serving.js';
 import { newDataDirectory, removeDataDirectory } from '../support/data-directory.js';
 import { TEST_SERVER } from '../support/database.js';
 import { repeats } from '../support/long-form.js';
 import { copyTemplate } from '../support/template.js';
 
-const PROGRAM = fileURLToPath(new URL('../../bin/dms.js', import.meta.url));
 const DOMAINS = Array.from({ length: repeats(30, 8) }, (_, number) => `d${number}.example`);
 /** Of observations of each, while a backup is made. */
 const ROUNDS = repeats(100, 12);
@@ -178,7 +176,6 @@ describe.skipIf(TEST_SERVER !== undefined)('a backup of the embedded database', 
 
   test.each([
     [['backup', '.'], '. is a folder: name a file in it.'],
-    [['backup', '.', '--force'], '. is a folder: name a file in it.'],
     [
       ['backup', 'none/x.tar.gz'],
       'none/x.tar.gz cannot be written, since the folder none does not exist: create it, or name another file.',

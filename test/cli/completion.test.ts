@@ -1,32 +1,27 @@
 import { spawnSync } from 'node:child_process';
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { IMPORT_FORMATS } from '../../src/importers/import-format.js';
-import { runDms } from '../journeys/dms-command.js';
+import { PROGRAM, runDms } from '../journeys/dms-command.js';
+import { prepareFolder } from '../support/temporary-folder.js';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
-const PROGRAM = fileURLToPath(new URL('../../bin/dms.js', import.meta.url));
 
 /** Has a file, `dms`, and the script of each shell. */
-let folder: string;
+const { folder, write } = prepareFolder();
+write('lines one.ndjson', '');
+chmodSync(write('dms', `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' "$@"\n`), 0o755);
 
 const scriptOf = (shell: string) => join(folder, `${shell}.script`);
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'dms-test-completion-'));
-  await writeFile(join(folder, 'lines one.ndjson'), '');
-  await writeFile(join(folder, 'dms'), `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' "$@"\n`);
-  await chmod(join(folder, 'dms'), 0o755);
   for (const shell of SHELLS) {
     const { code, stdout, stderr } = await runDms(['completion', shell], { DATA_DIR: join(folder, 'never') });
     expect([code, stderr]).toEqual([0, '']);
-    await writeFile(scriptOf(shell), stdout);
+    write(`${shell}.script`, stdout);
   }
 });
-afterAll(() => rm(folder, { recursive: true }));
 
 /** Runs a shell in the folder. */
 function output(command: string, ...args: readonly string[]): string {

@@ -2,15 +2,13 @@ import { spawnSync } from 'node:child_process';
 import { mkdtemp, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { PROGRAM } from '../journeys/dms-command.js';
 import { prepareCommands } from '../support/commands.js';
 import { IS_POOLED, TEST_SERVER } from '../support/database.js';
 import { observationLine } from '../support/observations.js';
 
 const commands = prepareCommands();
-
-const PROGRAM = fileURLToPath(new URL('../../bin/dms.js', import.meta.url));
 
 /** Runs a line of a shell whose data folder is on a small disk of its own. */
 async function onSmallDisk(line: string) {

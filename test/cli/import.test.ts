@@ -147,13 +147,7 @@ test('a line is counted once, and with a remark where only a part of it was reco
   const some = await dms(['import', '-'], line(2, 'A', 'MX'));
   expect(some.stdout).toMatch(/^recorded +1 /m);
   expect(some.stderr).toMatch(/^1 line: recorded in part: /m);
-  const seen = {
-    rrname: 'example.com',
-    rrtype: 'NS',
-    rdata: 'ns.example',
-    time_first: 15e8,
-    time_last: 16e8,
-  };
+  const seen = { rrname: 'example.com', rrtype: 'NS', rdata: 'ns.test', time_first: 15e8, time_last: 16e8 };
   const sighted = JSON.parse((await dms(['import', '--json', '-'], JSON.stringify(seen))).stdout);
   expect(sighted).toMatchObject({ linesRead: 1, recorded: 1, changed: 1, unchanged: 0, partial: 0 });
 });

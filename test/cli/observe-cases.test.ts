@@ -3,23 +3,17 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { prepareCommands } from '../support/commands.js';
 import { emptyTestDatabase } from '../support/database.js';
 import { octets } from '../support/dns-behaviours.js';
-import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
-import { REJECTING_PORT } from '../support/web-server.js';
+import { startDnsServer } from '../support/dns-server.js';
+import { REJECTING_PORT, settingsToObserve } from '../support/web-server.js';
 
-let dns: DnsTestServer;
-
-beforeAll(async () => {
-  dns = await startDnsServer();
-});
+const dns = await startDnsServer();
 afterAll(() => dns.close());
 
 const commands = prepareCommands({
   settings: () => ({
-    DNS_SERVERS: `127.0.0.1:${dns.port}`,
-    OBSERVE_DNS_TYPES: 'HTTPS,NAPTR,SRV',
+    ...settingsToObserve(dns.port, REJECTING_PORT),
+    OBSERVE_DNS_TYPES: 'HTTPS,NAPTR',
     OBSERVE_DNS_TRIES: '1',
-    OBSERVE_HTTPS_PORT: String(REJECTING_PORT),
-    OBSERVE_HTTP_PORT: String(REJECTING_PORT),
   }),
 });
 const { dms, said } = commands;
@@ -39,9 +33,6 @@ const KNOWN: Readonly<Record<string, string>> = {
   HTTPS: '1 . alpn="h3"',
   MX: '10 known.example',
   NAPTR: '1 1 u known !x!y! .',
-  NS: 'known.example',
-  SOA: 'known.example hostmaster.example 1 2 3 4 5',
-  SRV: '1 2 3 known.example',
   TXT: '"known"',
 };
 
@@ -53,57 +44,27 @@ const A_STRING = (length: number, text: string) => `"${text.padEnd(length, text.
 
 /** What is new, with its owner where it is not the domain; or why nothing is known of the type, whose records stay. */
 const RIGHT: Readonly<Record<string, readonly string[] | RegExp>> = {
-  'd01-srv-compressed-target': ['SRV 5 0 443 calendar.example.com'],
   'd02-nxdomain-with-cname-soa-of-target': ['CNAME gone.example.net'],
   'd03-nxdomain-with-the-queried-cname': /NXDOMAIN.*and sends its records/,
   'd04-cname-self-loop-ten-copies': /a chain of aliases that loops/,
-  'd05-duplicate-a-records': ['A 192.0.2.1'],
   'd06-cname-plus-a-same-owner': ['A 192.0.2.2 (of cdn.example.net)', 'CNAME cdn.example.net'],
-  'd07-owner-in-other-case': ['A 192.0.2.1'],
-  'd08-txt-no-strings': /malformed/,
   'd09-txt-one-empty-string': ['TXT ""'],
   'd10-txt-split-in-255': [`TXT ${A_STRING(255, 'v=DKIM1; p=A')} ${A_STRING(60, 'B')}`],
   'd11-txt-all-octets': [String.raw`TXT "\"\\;\\000\u{7f}\\255é\n"`],
   'd12-caa-mixed-case-tag': ['CAA 0 iSsUe ca.example.net'],
-  'd13-caa-reserved-flags': ['CAA 1 issue ca.example.net'],
-  'd14-caa-empty-value': ['CAA 0 issue '],
-  'd15-caa-tag-length-beyond-rdata': /malformed/,
-  'd16-https-no-default-alpn': ['HTTPS 1 . no-default-alpn ipv4hint=1.1.1.1'],
-  'd17-https-alpn-comma-backslash': [String.raw`HTTPS 1 . alpn="f\\\\oo\\,bar,h2h"`],
-  'd18-https-keys-out-of-order': [String.raw`HTTPS \# 18 000100000400040101010100010003026832`],
   'd19-https-ohttp': ['HTTPS 1 . alpn="h2" ohttp'],
-  'd20-soa-rname-dot': [String.raw`SOA ns1.example.com first\.lst.example.com 1 2 3 4 5`],
-  'd21-soa-rname-single-label': ['SOA ns1.example.com hostmaster 1 2 3 4 5'],
   'd22-naptr-backslash-regexp': [String.raw`NAPTR 100 10 u E2U+sip !^\+44(.*)$!sip:\1@example.com! .`],
-  'd23-aaaa-15-octets': /malformed/,
   'd24-mx-url-as-host': ['MX 10 http://mail.example.com/'],
-  'd25-mx-null': ['MX 0 .'],
-  'd26-mx-label-with-dot': [String.raw`MX 10 a\.b\.c.example.com`],
-  'd27-cname-underscore-slash-star': ['CNAME *.0/25._x.example.com'],
-  'd28-ns-root-target': ['NS .'],
   'd29-formerr-header-only': /FORMERR/,
   'd30-tc-empty-over-udp': /does not fit into a message over TCP/,
   'd31-trailing-octets': /octets after the last record/,
   'd32-noerror-empty-no-soa': /denies the records without proof/,
-  // The SOA of com is that of a zone that encloses the name.
-  'd33-soa-of-parent-of-parent': [],
   'd34-soa-of-unrelated-zone': /without the SOA record of their zone/,
-  'd35-a-answer-with-foreign-owner': /records that were not queried/,
-  'd36-dname-without-cname': [
-    'A 192.0.2.1 (of a.new.example.net)',
-    'DNAME new.example.net. (of old.example.com)',
-  ],
-  'd37-ttl-above-2-31': ['A 192.0.2.1'],
   'd38-hinfo-rfc8482': /records that were not queried/,
   'd39-cname-chain-17': [
     'A 192.0.2.1 (of a17.example.com)',
     'CNAME a1.example.com',
     ...Array.from({ length: 16 }, (_, at) => `CNAME a${at + 2}.example.com (of a${at + 1}.example.com)`),
-  ],
-  'd40-cname-chain-shuffled': [
-    'A 192.0.2.1 (of a2.example.com)',
-    'CNAME a1.example.com',
-    'CNAME a2.example.com (of a1.example.com)',
   ],
   'd41-two-cnames-same-owner': /a chain of aliases that branches/,
   'd42-two-opt': /more than one OPT record/,
@@ -111,7 +72,6 @@ const RIGHT: Readonly<Record<string, readonly string[] | RegExp>> = {
     String.raw`A 192.0.2.1 (of a\000b.example.net)`,
     String.raw`CNAME a\000b.example.net`,
   ],
-  'd44-a-in-class-chaos': /records that were not queried/,
   'd45-forward-pointer-loop': /a pointer that leads to no earlier name/,
 };
 
@@ -155,7 +115,7 @@ test.each(WIRE)(
       expect(changes).toContain(`- ${type} ${KNOWN[type]}`);
     }
     // Of the other types the domain is observed.
-    if (type !== 'NS') expect(lines).toContain(`+ NS ${OTHER}`);
+    expect(lines).toContain(`+ NS ${OTHER}`);
     if (id.startsWith('d29-')) expect(dns.asked(domain, type)).toBe(2);
   },
 );

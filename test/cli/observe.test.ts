@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { startDms } from '../journeys/dms-command.js';
 import { prepareCommands } from '../support/commands.js';
 import { rcode, silence } from '../support/dns-behaviours.js';
-import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
+import { startDnsServer } from '../support/dns-server.js';
 import { observation } from '../support/observations.js';
-import { REJECTING_PORT, startHttpServer, startHttpsServer, type WebServer } from '../support/web-server.js';
+import { settingsToObserve, startHttpServer, startHttpsServer } from '../support/web-server.js';
 
 const SERVFAIL = 2;
 
@@ -21,29 +21,18 @@ ahead A 127.0.0.1
 secure A 127.0.0.1
 `;
 
-let dns: DnsTestServer;
-let site: WebServer;
-
-beforeAll(async () => {
-  dns = await startDnsServer({ zone: ZONE });
-  site = await startHttpServer();
-  site.serve({
-    fields: [
-      ['Server', 'one'],
-      ['X-Odd', 'a\u00e2\u0080\u00aeb'],
-    ],
-  });
+const dns = await startDnsServer({ zone: ZONE });
+const site = await startHttpServer();
+site.serve({
+  fields: [
+    ['Server', 'one'],
+    ['X-Odd', 'a\u00e2\u0080\u00aeb'],
+  ],
 });
 afterAll(() => Promise.all([dns.close(), site.close()]));
 
-const observing = () => ({
-  DNS_SERVERS: `127.0.0.1:${dns.port}`,
-  OBSERVE_DNS_TRIES: '1',
-  OBSERVE_PRIVATE: 'allow',
-  OBSERVE_HTTPS_PORT: String(REJECTING_PORT),
-  OBSERVE_HTTP_PORT: String(site.port),
-});
-const commands = prepareCommands({ settings: observing });
+const observing = { ...settingsToObserve(dns.port, site.port), OBSERVE_DNS_TRIES: '1' };
+const commands = prepareCommands({ settings: () => observing });
 const { said, pathOf } = commands;
 const dms = (...args: string[]) => commands.dms(args);
 const dmsWith = (settings: Readonly<Record<string, string>>, ...args: string[]) =>
@@ -186,7 +175,7 @@ test('a silent domain holds up no other, and Ctrl-C ends it with the others reco
     name.endsWith('.many.test') ? (type === 'A' ? ['127.0.0.1'] : []) : undefined,
   );
   dns.behave(silent ?? '', silence);
-  const environment = { ...commands.database.environment, ...observing(), OBSERVE_DNS_TIMEOUT: '60s' };
+  const environment = { ...commands.database.environment, ...observing, OBSERVE_DNS_TIMEOUT: '60s' };
   const { child, result } = startDms(['observe', '--json', ...names], environment);
   const recorded = `SELECT name FROM domain WHERE name LIKE '%.many.test'`;
   await expect.poll(async () => (await commands.database.pool.query(recorded)).rowCount).toBe(others.length);

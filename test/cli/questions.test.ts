@@ -267,7 +267,6 @@ test.each([
   ['*a*', 'Write at least three characters'],
   ['-- -x', '"-x" is not a domain name'],
   ['exam* --types A', '--types is not for a search of domains.'],
-  ['--match *.example --types A', '--types is not for a search of domains.'],
   ['--header server --types A', '--types is not for a search of headers.'],
   ['--header server', 'contains'],
   ['--ip 192.0.2.1 --present --removed', 'cannot be used with'],

@@ -4,11 +4,11 @@ import { Agent, request } from 'node:http';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { watchDomains } from '../../src/observer/schedule/watch-list.js';
 import { runDms, startDms } from '../journeys/dms-command.js';
 import { beginRequest, untilServing } from '../journeys/serving.js';
-import { openTestDatabase, TEST_SERVER, type TestDatabase } from '../support/database.js';
+import { openTestDatabase, TEST_SERVER } from '../support/database.js';
 import { rcode } from '../support/dns-behaviours.js';
 import { startDnsServer } from '../support/dns-server.js';
 import { IS_LONG } from '../support/long-form.js';
@@ -18,15 +18,7 @@ import { childrenOf, isRunning } from '../support/processes.js';
 const SLOW = { timeout: 120_000 };
 const WORKERS = 2;
 
-const cleanUp: (() => Promise<unknown>)[] = [];
-let database: TestDatabase;
-
-beforeAll(async () => {
-  database = await openTestDatabase();
-});
-afterEach(async () => {
-  for (const end of cleanUp.splice(0).reverse()) await end();
-});
+const database = await openTestDatabase();
 afterAll(() => database.close());
 
 type Service = Awaited<ReturnType<typeof start>>;
@@ -34,7 +26,7 @@ type Service = Awaited<ReturnType<typeof start>>;
 /** Starts a service for one test. */
 async function serve(environment: Readonly<Record<string, string>>): Promise<Service> {
   const service = await start(environment);
-  cleanUp.push(() => end(service));
+  onTestFinished(() => end(service));
   return service;
 }
 
@@ -231,67 +223,59 @@ describe.skipIf(TEST_SERVER === undefined && !IS_LONG)('dms serve --workers', SL
       expect(children.filter(isRunning)).toEqual([]);
     },
   );
+});
 
-  test.skipIf(!IS_LONG)(
-    'dms serve --workers ends all processes at once on a second signal later',
-    async () => {
-      const service = await serve({ SHUTDOWN_TIMEOUT: '10m' });
-      const requests = await beginRequests(service);
-      const children = childrenOf(service.processId);
-      const again = setInterval(() => service.child.kill('SIGTERM'), 100);
-      cleanUp.push(async () => clearInterval(again));
-      expect(await service.result).toMatchObject({ code: null, signal: 'SIGTERM' });
-      await Promise.all(requests.map(({ response }) => response));
-      await expect.poll(() => children.filter(isRunning)).toEqual([]);
-    },
-  );
+describe.skipIf(!IS_LONG)('dms serve --workers in the long form', SLOW, () => {
+  test('dms serve --workers ends all processes at once on a second signal later', async () => {
+    const service = await serve({ SHUTDOWN_TIMEOUT: '10m' });
+    const requests = await beginRequests(service);
+    const children = childrenOf(service.processId);
+    const again = setInterval(() => service.child.kill('SIGTERM'), 100);
+    onTestFinished(async () => clearInterval(again));
+    expect(await service.result).toMatchObject({ code: null, signal: 'SIGTERM' });
+    await Promise.all(requests.map(({ response }) => response));
+    await expect.poll(() => children.filter(isRunning)).toEqual([]);
+  });
 
-  test.skipIf(!IS_LONG)(
-    'dms serve --workers kills a process that does not stop, says so, and ends with 1',
-    async () => {
-      const service = await serve({ SHUTDOWN_TIMEOUT: '1s' });
-      const children = childrenOf(service.processId);
-      const [hanging = 0] = children;
-      process.kill(hanging, 'SIGSTOP');
-      service.child.kill('SIGTERM');
-      const { code, stderr } = await service.result;
-      expect(code).toBe(1);
-      expect(stderr).toContain(`"pid":${hanging},"msg":"a process does not stop: it is killed"`);
-      expect(children.filter(isRunning)).toEqual([]);
-    },
-  );
+  test('dms serve --workers kills a process that does not stop, says so, and ends with 1', async () => {
+    const service = await serve({ SHUTDOWN_TIMEOUT: '1s' });
+    const children = childrenOf(service.processId);
+    const [hanging = 0] = children;
+    process.kill(hanging, 'SIGSTOP');
+    service.child.kill('SIGTERM');
+    const { code, stderr } = await service.result;
+    expect(code).toBe(1);
+    expect(stderr).toContain(`"pid":${hanging},"msg":"a process does not stop: it is killed"`);
+    expect(children.filter(isRunning)).toEqual([]);
+  });
 
-  test.skipIf(!IS_LONG)(
-    'dms serve --workers has domains observed by one of the processes, and by the one that replaces it',
-    async () => {
-      const dns = await startDnsServer();
-      cleanUp.push(() => dns.close());
-      const names = Array.from({ length: 3 }, (_, number) => `d${number}.example`);
-      const asked = new Set<string>();
-      let most = 0;
-      for (const name of [...names, 'late.example']) {
-        dns.behave(name, async (question) => {
-          asked.add(name);
-          most = Math.max(most, asked.size);
-          await pause(100);
-          asked.delete(name);
-          return rcode(3)(question);
-        });
-      }
-      const service = await serve({
-        ...{ ROLE: 'all', DNS_SERVERS: `127.0.0.1:${dns.port}`, OBSERVE_DNS_TIMEOUT: '5s' },
-        ...{ OBSERVE_CONCURRENCY: '1', OBSERVE_LEASE: '30s' },
+  test('dms serve --workers has domains observed by one of the processes, and by the one that replaces it', async () => {
+    const dns = await startDnsServer();
+    onTestFinished(() => dns.close());
+    const names = Array.from({ length: 3 }, (_, number) => `d${number}.example`);
+    const asked = new Set<string>();
+    let most = 0;
+    for (const name of [...names, 'late.example']) {
+      dns.behave(name, async (question) => {
+        asked.add(name);
+        most = Math.max(most, asked.size);
+        await pause(100);
+        asked.delete(name);
+        return rcode(3)(question);
       });
-      const now = () => BigInt(Date.now()) * 1000n;
-      const countObserved = () =>
-        database.prisma.watchedDomain.count({ where: { observedAt: { not: null } } });
-      await watchDomains(database.prisma, names, null, now());
-      await expect.poll(countObserved).toBe(names.length);
-      const [leader = 0] = childrenOf(service.processId);
-      process.kill(leader, 'SIGKILL');
-      await watchDomains(database.prisma, ['late.example'], null, now());
-      await expect.poll(countObserved).toBe(names.length + 1);
-      expect(most).toBe(1);
-    },
-  );
+    }
+    const service = await serve({
+      ...{ ROLE: 'all', DNS_SERVERS: `127.0.0.1:${dns.port}`, OBSERVE_DNS_TIMEOUT: '5s' },
+      ...{ OBSERVE_CONCURRENCY: '1', OBSERVE_LEASE: '30s' },
+    });
+    const now = () => BigInt(Date.now()) * 1000n;
+    const countObserved = () => database.prisma.watchedDomain.count({ where: { observedAt: { not: null } } });
+    await watchDomains(database.prisma, names, null, now());
+    await expect.poll(countObserved).toBe(names.length);
+    const [leader = 0] = childrenOf(service.processId);
+    process.kill(leader, 'SIGKILL');
+    await watchDomains(database.prisma, ['late.example'], null, now());
+    await expect.poll(countObserved).toBe(names.length + 1);
+    expect(most).toBe(1);
+  });
 });

@@ -1,24 +1,20 @@
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { openConnections } from '../../src/database/client.js';
 import { runDms, startDms, startLocalDms, startNpm } from '../journeys/dms-command.js';
 import { beginRequest, untilServing } from '../journeys/serving.js';
+import { graphqlRequest } from '../support/ask.js';
 import { newDataDirectory, removeDataDirectory } from '../support/data-directory.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { insertDomain } from '../support/rows.js';
 import { createTestToken } from '../support/service.js';
+import { prepareFolder } from '../support/temporary-folder.js';
 
 // A new embedded database takes seconds, and more on a busy machine.
 vi.setConfig({ testTimeout: 120_000 });
 
-const cleanUp: (() => Promise<unknown>)[] = [];
-
-afterEach(async () => {
-  for (const end of cleanUp.splice(0).reverse()) await end();
-});
+const { write } = prepareFolder();
 
 /** Serves in the process of the test. */
 async function serve(environment: Record<string, string>) {
@@ -27,14 +23,14 @@ async function serve(environment: Record<string, string>) {
     stop();
     return result;
   };
-  cleanUp.push(end);
+  onTestFinished(async () => void (await end()));
   return { ...(await untilServing(stdout, result)), end };
 }
 
 /** Serves in a process of its own, the API alone. */
 async function startServing(environment: Record<string, string>) {
   const command = startDms(['serve'], { PORT: '0', ROLE: 'api', ...environment });
-  cleanUp.push(async () => {
+  onTestFinished(async () => {
     command.child.kill('SIGKILL');
     await command.result;
   });
@@ -43,13 +39,13 @@ async function startServing(environment: Record<string, string>) {
 
 async function openDatabase(): Promise<TestDatabase> {
   const database = await openTestDatabase();
-  cleanUp.push(() => database.close());
+  onTestFinished(() => database.close());
   return database;
 }
 
 async function freshDirectory(): Promise<string> {
   const directory = await newDataDirectory();
-  cleanUp.push(() => removeDataDirectory(directory));
+  onTestFinished(() => removeDataDirectory(directory));
   return directory;
 }
 
@@ -121,7 +117,7 @@ test.each(['', '--workers=2'])(
   async (option) => {
     const { environment } = await openDatabase();
     const occupant = createServer().listen(0, '127.0.0.1');
-    cleanUp.push(() => once(occupant.close(), 'close'));
+    onTestFinished(() => void occupant.close());
     await once(occupant, 'listening');
     const PORT = String(Object(occupant.address()).port);
     const stderr = /^dms: Port \d+ of 127\.0\.0\.1 is in use: set PORT to [^\n]+\n$/;
@@ -132,9 +128,7 @@ test.each(['', '--workers=2'])(
 
 test('dms serve exits 1 where it cannot begin, also with a Redis that it tries to connect to', async () => {
   const database = await openDatabase();
-  const folder = await freshDirectory();
-  const PERSISTED_ONLY = join(folder, 'operations.json');
-  await writeFile(PERSISTED_ONLY, '{"a":"{ nonsense }"}');
+  const PERSISTED_ONLY = write('operations.json', '{"a":"{ nonsense }"}');
   const settings = { PORT: '0', PERSISTED_ONLY, REDIS_URL: 'redis://127.0.0.1:1' };
   const { result } = startDms(['serve'], { ...database.environment, ...settings });
   const stderr = /\ndms: PERSISTED_ONLY: the operation a of the file is not allowed: [^\n]+\n$/;
@@ -144,7 +138,7 @@ test('dms serve exits 1 where it cannot begin, also with a Redis that it tries t
 /** Has queries of these tables wait, until the test ends or a ROLLBACK. */
 async function lockTables(database: TestDatabase, tables: string) {
   const lock = await database.pool.connect();
-  cleanUp.push(async () => lock.release(true));
+  onTestFinished(async () => lock.release(true));
   await lock.query(`BEGIN; LOCK TABLE ${tables} IN ACCESS EXCLUSIVE MODE`);
   return lock;
 }
@@ -204,7 +198,7 @@ async function startWithRequest() {
 test('dms serve ends at once on a second signal later', async () => {
   const { child, result, request } = await startWithRequest();
   const asking = setInterval(() => child.kill('SIGTERM'), 100);
-  cleanUp.push(async () => clearInterval(asking));
+  onTestFinished(async () => clearInterval(asking));
   await request.response;
   expect(await result).toMatchObject({ code: null, signal: 'SIGTERM' });
 });
@@ -275,16 +269,8 @@ test('the log of dms serve holds no secret, wherever a client sends it, up to it
   expect(stderr).not.toMatch(/s3cret|hunter2|aHVudGVy/);
 });
 
-function askGraphql(
-  url: string,
-  query = '{ domain(name: "example.com") { name } }',
-  variables: Readonly<Record<string, string>> = {},
-): Promise<Response> {
-  return fetch(`${url}/graphql`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ query, variables }),
-  });
+function askGraphql(url: string, query = '{ domain(name: "example.com") { name } }', variables = {}) {
+  return fetch(`${url}/graphql`, graphqlRequest(query, variables));
 }
 
 /** Settles when the service takes no connections any more. */

@@ -1,15 +1,11 @@
 import fc from 'fast-check';
-import { beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { attempt } from '../../src/model/attempt.js';
 import { canonicalIp } from '../../src/model/ip-address.js';
-import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase } from '../support/database.js';
 
-let database: TestDatabase;
-
-beforeAll(async () => {
-  database = await openTestDatabase();
-  return () => database.close();
-});
+const database = await openTestDatabase();
+afterAll(() => database.close());
 
 const ADDRESS = fc.oneof(
   fc.ipV4(),

@@ -1,18 +1,14 @@
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { type Database, type DatabaseOptions, openDatabase } from '../../src/database/client.js';
 import { createWritingPool } from '../../src/database/pool.js';
 import { OperationError } from '../../src/model/errors.js';
-import { IS_POOLED, openTestDatabase, TEST_SERVER, type TestDatabase } from '../support/database.js';
+import { IS_POOLED, openTestDatabase, TEST_SERVER } from '../support/database.js';
 import { freePort } from '../support/free-port.js';
 
-let database: TestDatabase;
-
-beforeAll(async () => {
-  database = await openTestDatabase();
-  return () => database.close();
-});
+const database = await openTestDatabase();
+afterAll(() => database.close());
 
 async function whileOpen(options: Partial<DatabaseOptions>, work: (other: Database) => Promise<void>) {
   const other = await openDatabase({ ...database.options, ...options });
@@ -62,53 +58,47 @@ test('responses do not wait for searches, which have four of ten connections', a
   expect(await search).toEqual([{ one: 1 }]);
 });
 
-describe.skipIf(TEST_SERVER === undefined)('with a server', () => {
-  test.skipIf(IS_POOLED)(
-    'each SQL text is prepared once for a connection, under a name of its own, up to 500',
-    async () => {
-      await whileOpen({ poolSize: 1 }, async ({ prisma }) => {
-        for (let round = 0; round < 3; round += 1) await prisma.$queryRaw`SELECT ${round}::int`;
-        await prisma.$queryRaw`SELECT 'other'`;
-        const rows = await prisma.$queryRaw<{ name: string }[]>`
+describe.skipIf(TEST_SERVER === undefined || IS_POOLED)('with a server', () => {
+  test('each SQL text is prepared once for a connection, under a name of its own, up to 500', async () => {
+    await whileOpen({ poolSize: 1 }, async ({ prisma }) => {
+      for (let round = 0; round < 3; round += 1) await prisma.$queryRaw`SELECT ${round}::int`;
+      await prisma.$queryRaw`SELECT 'other'`;
+      const rows = await prisma.$queryRaw<{ name: string }[]>`
           SELECT name FROM pg_prepared_statements WHERE NOT from_sql AND statement NOT LIKE '%pg_prepared%'`;
-        expect(rows.filter(({ name }) => /^dms_[\w-]{22}$/.test(name))).toHaveLength(2);
-        for (let number = 0; number < 510; number += 1) await prisma.$queryRawUnsafe(`SELECT ${number}`);
-        const count = await prisma.$queryRaw`SELECT count(*) FROM pg_prepared_statements`;
-        expect(count).toEqual([{ count: 500n }]);
-      });
-    },
-  );
+      expect(rows.filter(({ name }) => /^dms_[\w-]{22}$/.test(name))).toHaveLength(2);
+      for (let number = 0; number < 510; number += 1) await prisma.$queryRawUnsafe(`SELECT ${number}`);
+      const count = await prisma.$queryRaw`SELECT count(*) FROM pg_prepared_statements`;
+      expect(count).toEqual([{ count: 500n }]);
+    });
+  });
 
-  test.skipIf(IS_POOLED)('with DATABASE_PREPARED=off, no statement is prepared under a name', async () => {
+  test('with DATABASE_PREPARED=off, no statement is prepared under a name', async () => {
     await whileOpen({ databasePrepared: 'off', poolSize: 1 }, async ({ prisma }) => {
       await prisma.$queryRaw`SELECT ${1}::int`;
       expect(await prisma.$queryRaw`SELECT name FROM pg_prepared_statements WHERE name <> ''`).toEqual([]);
     });
   });
 
-  test.skipIf(IS_POOLED)(
-    'connections that the server ends, idle or in use, do not end the process, and new ones are made',
-    async () => {
-      await whileOpen({}, async ({ pool }) => {
-        const lent = await pool.connect();
-        await Promise.all([pool.query('SELECT 1'), pool.query('SELECT 1')]);
-        await database.pool.query(
-          'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
-        );
-        await expect.poll(() => pool.idleCount).toBe(0);
-        await expect(lent.query('SELECT 1')).rejects.toThrow();
-        lent.release(true);
-        expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
-      });
-    },
-  );
-
-  test('a wrong password is an error of one line without the password', async () => {
-    const url = new URL(TEST_SERVER ?? '');
-    url.username = 'nobody_of_this_name';
-    url.password = 'hunter2';
-    expect(await failureOf(url.href)).toMatch(/^DATABASE_URL: cannot connect to PostgreSQL .+$/);
+  test('connections that the server ends, idle or in use, do not end the process, and new ones are made', async () => {
+    await whileOpen({}, async ({ pool }) => {
+      const lent = await pool.connect();
+      await Promise.all([pool.query('SELECT 1'), pool.query('SELECT 1')]);
+      await database.pool.query(
+        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+      );
+      await expect.poll(() => pool.idleCount).toBe(0);
+      await expect(lent.query('SELECT 1')).rejects.toThrow();
+      lent.release(true);
+      expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+    });
   });
+});
+
+test.skipIf(TEST_SERVER === undefined)('a wrong password is an error of one line without it', async () => {
+  const url = new URL(TEST_SERVER ?? '');
+  url.username = 'nobody_of_this_name';
+  url.password = 'hunter2';
+  expect(await failureOf(url.href)).toMatch(/^DATABASE_URL: cannot connect to PostgreSQL .+$/);
 });
 
 const SECRET = 'dms:hunter2';

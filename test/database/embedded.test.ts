@@ -2,7 +2,7 @@ import { chmod, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type Database, type DatabaseOptions, openDatabase } from '../../src/database/client.js';
 import { byShortPath } from '../../src/database/embedded/claim.js';
 import { inTransaction } from '../../src/database/transaction.js';
@@ -16,25 +16,19 @@ let dataDirectory: string;
 
 beforeEach(async () => {
   dataDirectory = await newDataDirectory();
-});
-
-/** What a test has opened, to be closed before its folder is deleted. */
-const closings: (() => Promise<void>)[] = [];
-
-afterEach(async () => {
-  for (const close of closings.splice(0).reverse()) await close();
-  await removeDataDirectory(dataDirectory);
+  // After all that the test opens is closed: what is registered last is done first.
+  onTestFinished(() => removeDataDirectory(dataDirectory));
 });
 
 async function open(options: Partial<DatabaseOptions> = {}): Promise<Database> {
   const database = await openDatabase({ dataDirectory, graceMilliseconds: 0, ...options });
-  closings.push(() => database.close());
+  onTestFinished(() => database.close());
   return database;
 }
 
 async function startUser(directory = dataDirectory, graceMilliseconds = 0): Promise<DatabaseUser> {
   const user = await startDatabaseUser({ dataDirectory: directory, graceMilliseconds });
-  closings.push(() => user.kill());
+  onTestFinished(() => user.kill());
   return user;
 }
 
@@ -93,7 +87,7 @@ test('a process that uses the database of another changes nothing in the data fo
 
 test('five processes that start at once on a fresh folder come up on one database, which one has made, for its owner only', async () => {
   const inner = join(dataDirectory, 'made', 'by', 'us');
-  closings.push(() => removeDataDirectory(inner));
+  onTestFinished(() => removeDataDirectory(inner));
   const users = await Promise.all(Array.from({ length: 5 }, () => startUser(inner, 3000)));
   expect(users.filter((user) => user.createdNow)).toHaveLength(1);
   expect(await claims(inner)).toEqual(['owner.1']);

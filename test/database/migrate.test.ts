@@ -1,33 +1,25 @@
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type pg from 'pg';
-import { beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { openDatabase } from '../../src/database/client.js';
 import { createSchemaCheck, migrate } from '../../src/database/migrate.js';
-import { openTestDatabase, TEST_SERVER, type TestDatabase } from '../support/database.js';
+import { openTestDatabase, TEST_SERVER } from '../support/database.js';
+import { prepareFolder } from '../support/temporary-folder.js';
 
 const FIRST = 'CREATE TABLE first (id bigint PRIMARY KEY);\n-- CREATE TABLE commented (id bigint);\n';
 const SECOND = 'CREATE TABLE "second" (id bigint);\n\nCREATE INDEX second_id ON second (id);\n';
 const THIRD = 'ALTER TABLE second RENAME TO third; DROP TABLE IF EXISTS first;';
 
-let database: TestDatabase;
-let pool: pg.Pool;
-let folder: string;
-
-beforeAll(async () => {
-  database = await openTestDatabase();
-  pool = database.pool;
-  return () => database.close();
-});
+const { folder } = prepareFolder();
+const database = await openTestDatabase();
+const { pool } = database;
+afterAll(() => database.close());
 
 beforeEach(async () => {
   // As empty as a new one. A table takes its partitions with it.
   for (const table of await tables()) await pool.query(`DROP TABLE IF EXISTS "${table}"`);
   await pool.query('DROP FUNCTION IF EXISTS address_of, host_name_of');
-  folder = await mkdtemp(join(tmpdir(), 'dms-test-migrations-'));
-  return () => rm(folder, { recursive: true });
 });
 
 async function tables(): Promise<string[]> {

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Database, openDatabase } from '../../src/database/client.js';
 import { isDatabaseFailure } from '../../src/database/database-failure.js';
 import { killOwner } from '../support/data-directory.js';
@@ -42,25 +42,6 @@ async function loseConnection(): Promise<void> {
   await expect.poll(async () => (await home.pool.query(end)).rows.length).toBe(1);
 }
 
-// Clients of the embedded database never wait for each other: a transaction holds all others off.
-test.skipIf(TEST_SERVER === undefined)(
-  'a query of a response that is the victim of a deadlock, as with a migration, is repeated',
-  async () => {
-    await home.pool.query(
-      `INSERT INTO domain (name, version, recorded_at, created, last_update, dns_types) VALUES ('a.example', 1, 1, 1, 1, '{}')`,
-    );
-    const migration = await home.pool.connect();
-    await migration.query("BEGIN; SET LOCAL deadlock_timeout = '60s'; LOCK TABLE dns_record");
-    const answer = database.readPool.query('SELECT name FROM domain LEFT JOIN dns_record ON domain = name');
-    const waiting = () =>
-      home.pool.query('SELECT FROM pg_locks WHERE NOT granted AND relation = $1::regclass', ['dns_record']);
-    while ((await waiting()).rows.length === 0);
-    await migration.query('LOCK TABLE domain; COMMIT');
-    migration.release();
-    expect((await answer).rows).toEqual([{ name: 'a.example' }]);
-  },
-);
-
 /** What comes of a query whose connection is lost while it waits for the lock. */
 async function lostWhile(text: string): Promise<unknown> {
   await lockTable();
@@ -89,20 +70,32 @@ test.each(['DELETE FROM domain', 'WITH gone AS (DELETE FROM domain RETURNING nam
   },
 );
 
-test.skipIf(TEST_SERVER === undefined)(
-  'a database that accepts no connections counts as unavailable, as one that is away does',
-  async () => {
+// Clients of the embedded database never wait for each other: a transaction holds all others off.
+describe.skipIf(TEST_SERVER === undefined)('with a server', () => {
+  test('a query of a response that is the victim of a deadlock, as with a migration, is repeated', async () => {
+    await home.pool.query(
+      `INSERT INTO domain (name, version, recorded_at, created, last_update, dns_types) VALUES ('a.example', 1, 1, 1, 1, '{}')`,
+    );
+    const migration = await home.pool.connect();
+    await migration.query("BEGIN; SET LOCAL deadlock_timeout = '60s'; LOCK TABLE dns_record");
+    const answer = database.readPool.query('SELECT name FROM domain LEFT JOIN dns_record ON domain = name');
+    const waiting = () =>
+      home.pool.query('SELECT FROM pg_locks WHERE NOT granted AND relation = $1::regclass', ['dns_record']);
+    while ((await waiting()).rows.length === 0);
+    await migration.query('LOCK TABLE domain; COMMIT');
+    migration.release();
+    expect((await answer).rows).toEqual([{ name: 'a.example' }]);
+  });
+
+  test('a database that accepts no connections counts as unavailable, as one that is away does', async () => {
     const name = `closed_${process.pid}`;
     await home.pool.query(`CREATE DATABASE ${name} ALLOW_CONNECTIONS false`);
     const closed = new pg.Client(new URL(name, TEST_SERVER).href);
     await expect(closed.connect()).rejects.toSatisfy(isDatabaseFailure);
     await home.pool.query(`DROP DATABASE ${name}`);
-  },
-);
+  });
 
-test.skipIf(TEST_SERVER === undefined)(
-  'a query of a response or a search that takes too long fails as a database that is away, and does not go on at the server',
-  async () => {
+  test('a query of a response or a search that takes too long fails as a database that is away, and does not go on at the server', async () => {
     const impatient = await openDatabase({ ...home.options, queryMilliseconds: 100 });
     await lockTable();
     for (const prisma of [impatient.prisma, impatient.searchPrisma]) {
@@ -112,5 +105,5 @@ test.skipIf(TEST_SERVER === undefined)(
     await expect.poll(async () => (await home.pool.query(WAITING)).rows).toEqual([]);
     await unlock();
     await impatient.close();
-  },
-);
+  });
+});

@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
 import { createReadStream } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdtemp, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
@@ -17,19 +16,17 @@ import { randomNumbers } from '../journeys/changing-domains.js';
 import { newDataDirectory, removeDataDirectory } from '../support/data-directory.js';
 import { IS_LONG, repeats } from '../support/long-form.js';
 import { copyTemplate } from '../support/template.js';
+import { prepareFolder } from '../support/temporary-folder.js';
 
-let folder: string;
-let dataDirectory: string;
-let file: string;
+const { folder } = prepareFolder();
+const dataDirectory = await newDataDirectory();
+const file = join(folder, 'whole.tar.gz');
 /** A complete backup of some of the files, which is rejected as one of all of them; in the long form, of all. */
 let whole: Buffer;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'dms-restore-test-'));
-  dataDirectory = await newDataDirectory();
   await copyTemplate(dataDirectory);
   const database = await openDatabase({ dataDirectory, graceMilliseconds: 0 });
-  file = join(folder, 'whole.tar.gz');
   await backUpEmbedded(database.pool, { dataDirectory, file });
   await database.close();
   const entries = await entriesIn(await readFile(file));
@@ -37,10 +34,7 @@ beforeAll(async () => {
   const isKept = ([{ name, type }]: Entries[number], at: number) =>
     IS_LONG || type === 'directory' || at % 10 === 0 || /\/(?:PG_VERSION|pg_control)$/.test(name);
   whole = gzipSync(await archiveOf(entries.filter(isKept)));
-  return async () => {
-    await removeDataDirectory(dataDirectory);
-    await rm(folder, { recursive: true });
-  };
+  return () => removeDataDirectory(dataDirectory);
 });
 
 /** Why an archive is rejected; that nothing is left of it. */

@@ -1,15 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { PrismaPg } from '@prisma/adapter-pg';
-import { beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { PrismaClient } from '../../src/database/generated/client.js';
-import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { openTestDatabase } from '../support/database.js';
 
-let database: TestDatabase;
-
-beforeAll(async () => {
-  database = await openTestDatabase();
-  return () => database.close();
-});
+const database = await openTestDatabase();
+afterAll(() => database.close());
 
 /** PostgreSQL's name of the type that Prisma's stands for, unless a field names another with @db. */
 const TYPES: Readonly<Record<string, string>> = {

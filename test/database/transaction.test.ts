@@ -1,15 +1,11 @@
 import pg from 'pg';
-import { beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { inTransaction } from '../../src/database/transaction.js';
-import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
+import { emptyTestDatabase, openTestDatabase } from '../support/database.js';
 
-let database: TestDatabase;
-
-beforeAll(async () => {
-  database = await openTestDatabase();
-  await database.pool.query('CREATE TABLE note (number integer UNIQUE)');
-  return () => database.close();
-});
+const database = await openTestDatabase();
+await database.pool.query('CREATE TABLE note (number integer UNIQUE)');
+afterAll(() => database.close());
 beforeEach(() => emptyTestDatabase(database));
 
 async function notes(): Promise<unknown[]> {

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { runCommand } from '../../src/cli/main.js';
 import { readSettings } from '../../src/config/env.js';
 
-const PROGRAM = fileURLToPath(new URL('../../bin/dms.js', import.meta.url));
+export const PROGRAM = fileURLToPath(new URL('../../bin/dms.js', import.meta.url));
 
 const SETTINGS = { SAMPLES: 'off', LOG_LEVEL: 'warn', RATE_LIMIT_ANONYMOUS: '1000000000' };
 

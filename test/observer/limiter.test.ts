@@ -4,13 +4,11 @@ import { type Counts, type Room, sharePlaces } from '../../src/observer/limiter.
 
 const PLENTY = { normal: 1_000, low: 1_000 };
 
-const room200 = (free: number, low = 0) => ({ places: 200, free, low });
+const room200 = (free: number) => ({ places: 200, free, low: 0 });
 
 test.each<[string, Room, Counts, number, number]>([
   ['both wait: a quarter is for the low priority', room200(200), PLENTY, 150, 50],
-  ['the low one has its quarter: the rest is normal', room200(90, 50), PLENTY, 90, 0],
   ['only the low one waits: a quarter is left', room200(200), { normal: 0, low: 900 }, 0, 150],
-  ['only the normal one waits: it has all', room200(200), { normal: 900, low: 0 }, 200, 0],
   ['a low one has its turn, however many normal ones wait', room200(1), PLENTY, 0, 1],
   ['two places: one each', { places: 2, free: 2, low: 0 }, PLENTY, 1, 1],
   ['one place that no other wants', { places: 1, free: 1, low: 0 }, { normal: 0, low: 1 }, 0, 1],

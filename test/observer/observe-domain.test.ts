@@ -1,15 +1,15 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { readSettings } from '../../src/config/env.js';
 import type { Changes } from '../../src/history/diff.js';
 import type { DomainObserver } from '../../src/observer/observe-domain.js';
 import { hasFailed, outcomeText } from '../../src/observer/outcome.js';
 import { recordChecks } from '../../src/observer/record-checks.js';
 import { createObserver } from '../../src/observing.js';
-import { createRecorder, type Recorder } from '../../src/recorder/recorder.js';
-import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
+import { createRecorder } from '../../src/recorder/recorder.js';
+import { emptyTestDatabase, openTestDatabase } from '../support/database.js';
 import { rcode, silence } from '../support/dns-behaviours.js';
-import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
-import { REJECTING_PORT, startHttpServer, type WebServer } from '../support/web-server.js';
+import { startDnsServer } from '../support/dns-server.js';
+import { settingsToObserve, startHttpServer } from '../support/web-server.js';
 
 const SERVFAIL = rcode(2);
 
@@ -22,11 +22,10 @@ mapped SOA ns hostmaster 1 7200 900 1209600 300
 mapped AAAA ::ffff:10.0.0.1
 `;
 
-let database: TestDatabase;
-let recorder: Recorder;
-let dns: DnsTestServer;
-let site: WebServer;
-let observer: DomainObserver;
+const database = await openTestDatabase();
+const recorder = createRecorder(database.pool);
+const dns = await startDnsServer();
+const site = await startHttpServer();
 const { signal } = new AbortController();
 /** The wall clock of the tests: each check has a time of its own. */
 let time = 1_700_000_000_000_000n;
@@ -35,13 +34,7 @@ const tick = () => {
   return time;
 };
 
-beforeAll(async () => {
-  database = await openTestDatabase();
-  recorder = createRecorder(database.pool);
-  dns = await startDnsServer();
-  site = await startHttpServer();
-  observer = observerWith({});
-});
+const observer = observerWith({});
 
 beforeEach(async () => {
   await emptyTestDatabase(database);
@@ -58,12 +51,9 @@ afterAll(async () => {
 
 function observerWith(environment: Readonly<Record<string, string>>): DomainObserver {
   const settings = readSettings({
-    DNS_SERVERS: `127.0.0.1:${dns.port}`,
+    ...settingsToObserve(dns.port, site.port),
     OBSERVE_DNS_TIMEOUT: '300ms',
     OBSERVE_DNS_TRIES: '1',
-    OBSERVE_HTTPS_PORT: String(REJECTING_PORT),
-    OBSERVE_HTTP_PORT: String(site.port),
-    OBSERVE_PRIVATE: 'allow',
     ...environment,
   });
   return createObserver(settings, tick);

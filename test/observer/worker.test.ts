@@ -1,19 +1,17 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Registry } from 'prom-client';
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { readSettings } from '../../src/config/env.js';
-import type { Settings } from '../../src/config/settings.js';
-import type { DomainObserver } from '../../src/observer/observe-domain.js';
 import { createCheckReport } from '../../src/observer/record-checks.js';
 import { listWatched, unwatchDomains, watchDomains } from '../../src/observer/schedule/watch-list.js';
 import { Worker } from '../../src/observer/worker.js';
 import { createObserver } from '../../src/observing.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { createLogger } from '../../src/telemetry/logging.js';
-import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
+import { emptyTestDatabase, openTestDatabase } from '../support/database.js';
 import { type Behaviour, rcode, silence } from '../support/dns-behaviours.js';
-import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
-import { REJECTING_PORT } from '../support/web-server.js';
+import { startDnsServer } from '../support/dns-server.js';
+import { REJECTING_PORT, settingsToObserve } from '../support/web-server.js';
 
 const SERVFAIL = 2;
 const HOUR = 3_600_000_000n;
@@ -24,25 +22,15 @@ const PATIENT = '60s';
 /** Even on a busy machine. */
 const SOON = { timeout: 60_000 };
 
-let database: TestDatabase;
-let dns: DnsTestServer;
-let settings: Settings;
-let observer: DomainObserver;
-let logged: Record<string, unknown>[];
-
-beforeAll(async () => {
-  database = await openTestDatabase();
-  dns = await startDnsServer();
-  settings = readSettings({
-    DNS_SERVERS: `127.0.0.1:${dns.port}`,
-    OBSERVE_DNS_TIMEOUT: PATIENT,
-    OBSERVE_DNS_TRIES: '1',
-    OBSERVE_PRIVATE: 'allow',
-    OBSERVE_HTTPS_PORT: String(REJECTING_PORT),
-    OBSERVE_HTTP_PORT: String(REJECTING_PORT),
-  });
-  observer = createObserver(settings, now);
+const database = await openTestDatabase();
+const dns = await startDnsServer();
+const settings = readSettings({
+  ...settingsToObserve(dns.port, REJECTING_PORT),
+  OBSERVE_DNS_TIMEOUT: PATIENT,
+  OBSERVE_DNS_TRIES: '1',
 });
+const observer = createObserver(settings, now);
+let logged: Record<string, unknown>[];
 
 beforeEach(async () => {
   await emptyTestDatabase(database);

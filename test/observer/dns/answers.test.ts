@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { changed } from '../../support/dns-behaviours.js';
 import { encodeResponse, FLAGS } from '../../support/dns-message.js';
 import { nameOctets } from '../../support/dns-octets.js';
-import { type DnsTestServer, startDnsServer } from '../../support/dns-server.js';
+import { startDnsServer } from '../../support/dns-server.js';
 import { Zone } from '../../support/dns-zone.js';
 import { clientForTest, outcome, outcomeOf, serverForTest } from './asking.js';
 
@@ -25,10 +25,7 @@ edge     CNAME edge.b
 edge.b   A    192.0.2.9
 `;
 
-let server: DnsTestServer;
-beforeAll(async () => {
-  server = await startDnsServer({ zone: ZONE });
-});
+const server = await startDnsServer({ zone: ZONE });
 afterAll(() => server.close());
 
 test('every type of one name is queried at once, and answered in canonical form and order', async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { createQuestion, responseTo } from '../../../src/observer/dns/message.js';
 import {
   type Behaviour,
@@ -11,7 +11,7 @@ import {
   wrongId,
 } from '../../support/dns-behaviours.js';
 import { encodeResponse, FLAGS } from '../../support/dns-message.js';
-import { type DnsTestServer, startDnsServer } from '../../support/dns-server.js';
+import { startDnsServer } from '../../support/dns-server.js';
 import { clientForTest, failureOf, outcome, outcomeOf, serverForTest } from './asking.js';
 
 /** Long enough for what comes at once, short enough for what never comes. */
@@ -27,17 +27,13 @@ sub  NS  ns.sub
 const UNPROVEN = { failed: 'unproven' };
 const FOUND = [{ host: 'example.test', ip: '192.0.2.7' }];
 
-let server: DnsTestServer;
-
-beforeAll(async () => {
-  server = await startDnsServer({ zone: ZONE });
-});
+const server = await startDnsServer({ zone: ZONE });
+afterAll(() => server.close());
 beforeEach(() => {
   for (const type of ['*', 'A', 'MX', 'NS']) server.behave('*', undefined, type);
   server.generate(undefined);
   server.forgetQuestions();
 });
-afterAll(() => server.close());
 
 /** What comes of one question whose server behaves so. */
 async function tried(behaviour: Behaviour, timeout = 10_000) {
@@ -52,7 +48,6 @@ describe('what a server says that is no answer', () => {
     ['SERVFAIL', rcode(2), 'servfail', 'SERVFAIL from 127.0.0.1'],
     ['REFUSED', rcode(5), 'refused', 'REFUSED from 127.0.0.1'],
     ['NOTIMP', rcode(4), 'rcode', 'NOTIMP from 127.0.0.1'],
-    ['YXDOMAIN', rcode(6), 'rcode', 'YXDOMAIN from 127.0.0.1'],
     ['an RCODE without a name', rcode(14), 'rcode', 'RCODE 14 from 127.0.0.1'],
   ])('%s is a failure', async (_name, behaviour, code, message) => {
     expect(await tried(behaviour)).toMatchObject({ outcome: { failed: code }, message });
@@ -226,7 +221,6 @@ describe('answers that do not fit', () => {
   test.each<[string, Behaviour, string]>([
     ['stalls', () => ({}), 'timeout'],
     ['stalls after a part of the message', ({ answer }) => ({ octets: part(answer()) }), 'timeout'],
-    ['stalls after one octet', () => ({ octets: Buffer.of(0) }), 'timeout'],
     ['closes the connection', () => ({ end: true }), 'unreachable'],
     ['closes it in a message', ({ answer }) => ({ octets: part(answer()), end: true }), 'malformed'],
     ['sends an empty message', () => ({ octets: Buffer.of(0, 0) }), 'mismatched'],

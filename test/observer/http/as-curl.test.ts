@@ -1,19 +1,25 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { createHttpClient } from '../../../src/observer/http/client.js';
 import { answersWith, type Behaviour, closes } from '../../support/web-hostile.js';
-import { type LoopbackServer, REJECTING_PORT, startRawServer } from '../../support/web-server.js';
+import { REJECTING_PORT, startRawServer } from '../../support/web-server.js';
 
 const OK = 'HTTP/1.1 200 OK\r\n';
-const latin1 = (text: string) => Buffer.from(text, 'utf8').toString('latin1');
 const X = { server: 'x' };
 const length = (value: string) => ({ 'content-length': value });
 
 /** What is sent, and what is observed: the headers, or the code of the failure. */
 type Case = [what: string, octets: string, observed: Readonly<Record<string, string>> | string];
 
+/** A response for each of these status lines. */
+function startingWith(observed: Case[2], ...lines: readonly string[]): Case[] {
+  return lines.map((line) => [JSON.stringify(line), `${line}\r\nServer: x\r\n\r\n`, observed]);
+}
+
 const READ_AS_CURL_DOES: readonly Case[] = [
+  ...startingWith(X, 'HTTP/1.0 200 OK', 'http/1.1 200 OK', 'HTTP/1.1 200', 'HTTP/1.1 200OK'),
+  ...startingWith(X, 'HTTP/1.1  200 OK', 'HTTP/1.1 999 X', 'HTTP/1.1 304 Not Modified'),
   ['bare LF', 'HTTP/1.1 200 OK\nServer: x\nVia: y\n\nbody', { ...X, via: 'y' }],
   ['CRLF and LF in turns', 'HTTP/1.1 200 OK\r\nServer: x\nVia: y\r\n\nbody', { ...X, via: 'y' }],
   ['a status line alone', 'HTTP/1.1 200 OK\n\n', {}],
@@ -29,24 +35,10 @@ const READ_AS_CURL_DOES: readonly Case[] = [
     `${OK}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n`,
     { 'content-length': '2', 'transfer-encoding': 'chunked' },
   ],
-  [
-    'chunked with Content-Length',
-    `${OK}Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n2\r\nok\r\n0\r\n\r\n`,
-    { 'transfer-encoding': 'chunked', 'content-length': '3' },
-  ],
-  ['a name in UTF-8', `${OK}${latin1('X-Zürich')}: y\r\n\r\n`, { 'x-zürich': 'y' }],
-  ['a name in ISO 8859-1', `${OK}X-caf\u00e9: y\r\n\r\n`, { 'x-café': 'y' }],
   ['control characters in a value', `${OK}A: a\x01b\x7f\r\n\r\n`, { a: 'a\x01b\x7f' }],
   ['a second CR before LF', `${OK}A: a\r\r\nServer: x\r\n\r\n`, { a: 'a', ...X }],
-  ['HTTP/1.0', 'HTTP/1.0 200 OK\r\nServer: x\r\n\r\n', X],
-  ['HTTP in lower case', 'http/1.1 200 OK\r\nServer: x\r\n\r\n', X],
-  ['no reason phrase', 'HTTP/1.1 200\r\nServer: x\r\n\r\n', X],
-  ['a reason phrase at the code', 'HTTP/1.1 200OK\r\nServer: x\r\n\r\n', X],
-  ['two blanks before the code', 'HTTP/1.1  200 OK\r\nServer: x\r\n\r\n', X],
-  ['a status of 999', 'HTTP/1.1 999 X\r\nServer: x\r\n\r\n', X],
   ['a head that ends with the connection', `${OK}Server: x\r\n`, X],
   ['an offer of HTTP/2', `${OK}Upgrade: h2,h2c\r\nServer: x\r\n\r\n`, { upgrade: 'h2,h2c', ...X }],
-  ['a response without a body', 'HTTP/1.1 304 Not Modified\r\nServer: x\r\n\r\n', X],
   ['interim responses', `HTTP/1.1 100 C\n\nHTTP/1.1 103 E\r\nLink: a\r\n\r\n${OK}Server: x\r\n\r\n`, X],
   // No history can hold such names: the other fields are observed.
   ['a blank in a name', `${OK}X Y: z\r\nServer: x\r\n\r\n`, X],
@@ -55,29 +47,19 @@ const READ_AS_CURL_DOES: readonly Case[] = [
 ];
 
 const REJECTED_AS_BY_CURL: readonly Case[] = [
-  ['RTSP', 'RTSP/1.0 200 OK\r\nCSeq: 1\r\nServer: x\r\n\r\n', 'malformed'],
+  ...startingWith('malformed', 'RTSP/1.0 200 OK', 'SIP/2.0 200 OK', 'HTTP/0.9 200 OK', 'HTTP/3 200 OK'),
+  ...startingWith('malformed', 'HTTP/1 200 OK', 'HTTP/1.10 200 OK', 'HTTP/11.1 200 OK', 'HTTP/1.1\t200 OK'),
+  ...startingWith('malformed', 'HTTP/1.1 20 OK', 'HTTP/1.1 1000 X', 'HTTP/1.1 099 X', 'HTTP/1.1 abc X'),
+  ...startingWith('malformed', ' HTTP/1.1 200 OK', 'HTTP/1.1 200 O\0K'),
   ['Icecast', 'ICY 200 OK\r\nicy-name: x\r\n\r\n', 'malformed'],
-  ['SIP', 'SIP/2.0 200 OK\r\nServer: x\r\n\r\n', 'malformed'],
   ['SSH', 'SSH-2.0-OpenSSH_9.2p1\r\n', 'malformed'],
   ['the body of HTTP/0.9', '<html>hello</html>\r\n', 'malformed'],
-  ['HTTP/0.9', 'HTTP/0.9 200 OK\r\nServer: x\r\n\r\n', 'malformed'],
-  ['HTTP/3', 'HTTP/3 200 OK\r\nServer: x\r\n\r\n', 'malformed'],
-  ['HTTP/1', 'HTTP/1 200 OK\r\nServer: x\r\n\r\n', 'malformed'],
-  ['HTTP/1.10', 'HTTP/1.10 200 OK\r\nServer: x\r\n\r\n', 'malformed'],
-  ['HTTP/11.1', 'HTTP/11.1 200 OK\r\nServer: x\r\n\r\n', 'malformed'],
   ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'malformed'],
   ['frames of HTTP/2', '\0\0\x12\x04\0\0\0\0\0\0\x03\0\0\0\x80', 'malformed'],
-  ['a tab before the code', 'HTTP/1.1\t200 OK\r\nServer: x\r\n\r\n', 'malformed'],
-  ['a code of two digits', 'HTTP/1.1 20 OK\r\nServer: x\r\n\r\n', 'malformed'],
-  ['a code of four digits', 'HTTP/1.1 1000 X\r\nServer: x\r\n\r\n', 'malformed'],
-  ['a status of 099', 'HTTP/1.1 099 X\r\nServer: x\r\n\r\n', 'malformed'],
-  ['a code that is no number', 'HTTP/1.1 abc X\r\nServer: x\r\n\r\n', 'malformed'],
-  ['a blank before the status line', ' HTTP/1.1 200 OK\r\nServer: x\r\n\r\n', 'malformed'],
   ['RTSP after an interim response', 'HTTP/1.1 103 E\r\n\r\nRTSP/1.0 200 OK\r\n\r\n', 'malformed'],
   ['a field without a colon', `${OK}Server: x\r\nnothing\r\n\r\n`, 'malformed'],
   ['NUL in a value', `${OK}A: a\0b\r\n\r\n`, 'malformed'],
   ['NUL in a name', `${OK}A\0B: a\r\n\r\n`, 'malformed'],
-  ['NUL in the reason phrase', 'HTTP/1.1 200 O\0K\r\nServer: x\r\n\r\n', 'malformed'],
   ['a switch of protocols', 'HTTP/1.1 101 X\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n', 'malformed'],
   ['lines that end with CR', 'HTTP/1.1 200 OK\rServer: x\r\r', 'closed'],
   ['interim responses only', 'HTTP/1.1 103 E\r\nLink: a\r\n\r\n', 'closed'],
@@ -96,16 +78,11 @@ const REJECTED_BY_CURL_ONLY: readonly Case[] = [
   ['empty lines before the status line', `\r\n\r\n${OK}Server: x\r\n\r\n`, X],
   ['a Content-Length that is no number', `${OK}Content-Length: abc\r\n\r\nok`, length('abc')],
   ['a broken body', `${OK}Transfer-Encoding: chunked\r\n\r\nno chunk`, { 'transfer-encoding': 'chunked' }],
-  ['a negative Content-Length', `${OK}Content-Length: -5\r\n\r\nok`, length('-5')],
   ['an unknown Transfer-Encoding', `${OK}Transfer-Encoding: x\r\n\r\nok`, { 'transfer-encoding': 'x' }],
 ];
 
 let behave: Behaviour = closes;
-let server: LoopbackServer;
-
-beforeAll(async () => {
-  server = await startRawServer((socket) => behave(socket));
-});
+const server = await startRawServer((socket) => behave(socket));
 afterAll(() => server.close());
 
 async function observed(octets: string): Promise<Case[2]> {

@@ -96,11 +96,7 @@ test.each<[string, string[], string[]]>([
     [latin1('X-ZÜRICH:a'), latin1('X-\u212a:b'), 'X-CAF\u00c9:c', '__proto__:d'],
     ['x-zÜrich:a', 'x-\u212a:b', 'x-cafÉ:c', '__proto__:d'],
   ],
-  [
-    'are recorded without those whose names are invalid',
-    ['X Y:a', ':b', 'X(Y):c', 'X\x01:d', 'Server:x'],
-    ['server:x'],
-  ],
+  ['are recorded without those whose names are invalid', ['X Y:a', ':b', 'X\x01:c', 'S:x'], ['s:x']],
   [
     'are decoded each by itself: one that is not UTF-8 changes no other',
     [latin1('A:é'), 'A:\u00e9'],

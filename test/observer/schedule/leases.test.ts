@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { CheckOutcome } from '../../../src/observer/outcome.js';
 import {
   type Completion,
@@ -8,12 +8,7 @@ import {
 } from '../../../src/observer/schedule/leases.js';
 import { listWatched, unwatchDomains, watchDomains } from '../../../src/observer/schedule/watch-list.js';
 import type { Failure } from '../../../src/observer/verdict.js';
-import {
-  emptyTestDatabase,
-  openTestDatabase,
-  TEST_SERVER,
-  type TestDatabase,
-} from '../../support/database.js';
+import { emptyTestDatabase, openTestDatabase, TEST_SERVER } from '../../support/database.js';
 
 const NOW = 1_700_000_000_000_000n;
 const MINUTE = 60_000_000n;
@@ -25,12 +20,7 @@ const OUTCOME: CheckOutcome = {
   http: { failure: REFUSED },
 };
 
-let database: TestDatabase;
-
-beforeAll(async () => {
-  database = await openTestDatabase();
-});
-
+const database = await openTestDatabase();
 beforeEach(() => emptyTestDatabase(database));
 afterAll(() => database.close());
 
