@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { type Database, openConnections } from '../../src/database/client.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { openMigrated, TEST_SERVER } from '../support/database.js';
+import { keepUntilEnd } from '../support/keep.js';
 import { IS_LONG, repeats } from '../support/long-form.js';
 import { observation, timeText } from '../support/observations.js';
 import { HAS_POSTGRESQL, PostgresqlCluster } from '../support/postgresql-cluster.js';
@@ -32,6 +33,7 @@ async function documented(heading: string): Promise<string[]> {
 
 // On servers of its own, whichever home the other tests have: once is enough.
 describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a backup of a PostgreSQL server', () => {
+  const keep = keepUntilEnd();
   let primary: PostgresqlCluster;
   let database: Database;
   let service: TestService;
@@ -40,17 +42,11 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a backup of a Pos
   beforeAll(async () => {
     const [configuration = ''] = await documented('A PostgreSQL server: to a point in time');
     const parallel: Record<string, string> = IS_LONG ? {} : { min_parallel_table_scan_size: '0' };
-    primary = await PostgresqlCluster.start({ ...settingsIn(configuration), ...parallel });
+    primary = keep(await PostgresqlCluster.start({ ...settingsIn(configuration), ...parallel }));
     await primary.shell('mkdir -p backups/wal');
-    database = await openMigrated(primary.url);
-    service = await startTestService({ database, role: 'api' });
+    database = keep(await openMigrated(primary.url));
+    service = keep(await startTestService({ database, role: 'api' }));
     recording = startRecording(database, service.url);
-  });
-
-  afterAll(async () => {
-    await service?.stop();
-    await database?.close();
-    await primary?.remove();
   });
 
   function settingsIn(configuration: string): Record<string, string> {

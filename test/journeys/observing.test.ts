@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
+import { beforeEach, expect, test } from 'vitest';
+import { databaseOfFile, emptyTestDatabase } from '../support/database.js';
 import { HAS_DEBIAN_SERVERS, startDebianServers } from '../support/debian-servers.js';
 import { startDnsServer } from '../support/dns-server.js';
 import { settingsToObserve, startHttpServer } from '../support/web-server.js';
@@ -119,13 +119,8 @@ const HEADERS = [
   },
 ];
 
-let database: TestDatabase;
-
-beforeAll(async () => {
-  database = await openTestDatabase();
-});
+const database = databaseOfFile();
 beforeEach(() => emptyTestDatabase(database));
-afterAll(() => database.close());
 
 async function observe(domain: string, dnsPort: number, sitePort: number, types: string): Promise<void> {
   const { code, stderr } = await runDms(['observe', domain], {
