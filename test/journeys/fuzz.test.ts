@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
+import pLimit from 'p-limit';
 import { beforeAll, expect, test } from 'vitest';
 import { createTestHome, type TestHome } from '../support/database.js';
 import {
@@ -150,21 +151,17 @@ async function memory({ child }: Serving): Promise<number> {
 
 /** Sends some requests, counts what comes of them, and tells what was wrong with their answers. */
 async function sendAll(requests: readonly FuzzRequest[], port: number, tally: Map<string, number>) {
-  const waiting = [...requests];
-  const findings: object[] = [];
-  const sender = async () => {
-    for (let request = waiting.pop(); request !== undefined; request = waiting.pop()) {
-      const outcome = await sendRaw(port, request.octets, MOST_BYTES);
-      const key = `${request.kind}: ${outcome.kind === 'answered' ? outcome.response.status : outcome.kind}`;
-      tally.set(key, (tally.get(key) ?? 0) + 1);
-      const wrong = wrongWith(outcome, request);
-      if (wrong === undefined) continue;
-      const response = JSON.stringify(outcome).slice(0, 600);
-      findings.push({ wrong, request: request.octets.toString('latin1', 0, 600), response });
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, sender));
-  return findings;
+  const findings = await pLimit(AT_ONCE).map(requests, async (request) => {
+    const outcome = await sendRaw(port, request.octets, MOST_BYTES);
+    const key = `${request.kind}: ${outcome.kind === 'answered' ? outcome.response.status : outcome.kind}`;
+    tally.set(key, (tally.get(key) ?? 0) + 1);
+    const wrong = wrongWith(outcome, request);
+    const response = JSON.stringify(outcome).slice(0, 600);
+    return wrong === undefined
+      ? []
+      : [{ wrong, request: request.octets.toString('latin1', 0, 600), response }];
+  });
+  return findings.flat();
 }
 
 /** Requests are made as they are needed: some have a body of half a megabyte. */

@@ -109,19 +109,19 @@ export interface ChangeItem {
 /** Parameters of a request, of which some may be there several times. */
 export type Query = [name: string, value: string][];
 
-/** The changes of all pages; a domain that is not known has none. @param path After `/api/v1/`. @throws unless there are answers. */
+/** The changes of all pages. @param path After `/api/v1/`. @throws unless there are answers. */
 export async function allChanges(url: string, path: string, query: Query): Promise<ChangeItem[]> {
   const found: ChangeItem[] = [];
-  const first = Number(query.find(([name]) => name === 'first')?.[1] ?? 100);
-  for (let after: Query = []; ; ) {
-    const answer = await fetch(`${url}/api/v1/${path}?${new URLSearchParams([...query, ...after])}`);
+  const parameters = new URLSearchParams(query);
+  for (;;) {
+    const answer = await fetch(`${url}/api/v1/${path}?${parameters}`);
     expect(answer.status).toBe(200);
     const { changes, next }: { changes: ChangeItem[]; next: string | null } = JSON.parse(await answer.text());
-    expect(changes.length).toBeLessThanOrEqual(first);
+    expect(changes.length).toBeLessThanOrEqual(Number(parameters.get('first') ?? 100));
     found.push(...changes);
     // The feed has a cursor after its end, too.
     const isMore = changes.length > 0 || answer.headers.get('link')?.includes('next') === true;
     if (next === null || !isMore) return found;
-    after = [['after', next]];
+    parameters.set('after', next);
   }
 }
