@@ -78,20 +78,8 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
     await expect.poll(async () => (await databases(of))[1]?.state).toBe(state);
   }
 
-  test('responses are read from the replica', async () => {
+  test('responses are read from the replica, and a client that sends the validators it has never gets an older answer from one that is behind', async () => {
     await untilReplicaIs('in use');
-    await record('seen', 'seen.example');
-    await whileBehind(async () => {
-      await record('unseen', 'seen.example');
-      const path = '/domain/seen.example/changes?order=NEWEST_FIRST';
-      const newest = async (of: TestService) => (await read(of, path)).changes[0].new;
-      expect(await newest(other)).toBe('unseen');
-      // On a busy machine, the replica may be left out for a moment.
-      await expect.poll(() => newest(service)).toBe('seen');
-    });
-  });
-
-  test('a client that sends the validators it has never gets an older answer from a replica that is behind', async () => {
     await replica.caughtUp(primary);
     const { fields: before } = await service.rest(DOMAIN);
     await replica.whilePaused(async () => {
@@ -99,8 +87,9 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a replica of
       const later = await other.rest(DOMAIN);
       const field = (name: string) => later.fields.get(name) ?? '';
       const [etag, lastModified] = [field('etag'), field('last-modified')];
-      const behind = await service.rest(DOMAIN);
-      expect([behind.status, behind.fields.get('etag')]).toEqual([200, before.get('etag')]);
+      // On a busy machine, the replica may be left out for a moment.
+      const tagBehind = async () => (await service.rest(DOMAIN)).fields.get('etag');
+      await expect.poll(tagBehind).toBe(before.get('etag'));
       for (const condition of [{ 'if-none-match': etag }, { 'if-none-match': `"x", ${etag}` }]) {
         const again = await service.rest(DOMAIN, condition);
         expect([again.status, again.fields.get('etag'), again.text]).toEqual([304, etag, '']);

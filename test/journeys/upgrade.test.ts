@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -169,6 +168,8 @@ test.skipIf(TEST_SERVER === undefined || !HAS_POSTGRESQL)(
   },
 );
 
+const { folder: baseline } = prepareFolder();
+
 /** Makes the tables anew as the first migration does, with the rows that are there. */
 async function returnToBaseline(pool: pg.Pool): Promise<void> {
   const tables = ['domain', 'dns_record', 'header_change', 'known_name', 'known_text', 'change_feed'];
@@ -178,10 +179,8 @@ async function returnToBaseline(pool: pg.Pool): Promise<void> {
     stored.push([table, rows[0].rows]);
   }
   await pool.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
-  const folder = await mkdtemp(join(tmpdir(), 'dms-test-baseline-'));
-  await cp('prisma/migrations/0001_baseline', join(folder, '0001_baseline'), { recursive: true });
-  await migrate(pool, pathToFileURL(`${folder}/`));
-  await rm(folder, { recursive: true });
+  await cp('prisma/migrations/0001_baseline', join(baseline, '0001_baseline'), { recursive: true });
+  await migrate(pool, pathToFileURL(`${baseline}/`));
   for (const [table, rows] of stored) {
     await pool.query(`TRUNCATE ${table}`);
     const columns = await pool.query(
