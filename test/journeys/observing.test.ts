@@ -1,6 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
 import { databaseOfFile, emptyTestDatabase } from '../support/database.js';
-import { HAS_DEBIAN_SERVERS, startDebianServers } from '../support/debian-servers.js';
 import { startDnsServer } from '../support/dns-server.js';
 import { settingsToObserve, startHttpServer } from '../support/web-server.js';
 import { runDms } from './dms-command.js';
@@ -162,30 +161,3 @@ test('zone and site that change three times are told exactly, with every type of
   ];
   expect(dnsRecords).toEqual(expect.arrayContaining(alias));
 });
-
-test.skipIf(!HAS_DEBIAN_SERVERS)(
-  'a zone of nsd behind unbound, and a site of nginx, that change three times are told exactly',
-  async () => {
-    // A zone's DS records are at its parent: a resolver does not query the zone for them.
-    const marked = (stage: Stage) => zoneOf(stage).replace(/^@ DS .*\n/m, '');
-    const siteOf = ({ status = 200, site }: Stage) => {
-      const own = site.filter(([name]) => name !== 'Date');
-      const fields = own.map(([name, value]) => `add_header ${name} "${value}" always;`);
-      return `${fields.join(' ')} return ${status} "ok";`;
-    };
-    for (const stage of STAGES) {
-      // Started anew, they have the stage at once.
-      const { resolverPort, sitePort, close } = await startDebianServers(marked(stage), siteOf(stage));
-      const site = () => fetch(`http://127.0.0.1:${sitePort}/`).catch(() => null);
-      await expect.poll(site).not.toBeNull();
-      await observe('example.test', resolverPort, sitePort, 'SRV, PTR, NAPTR, HINFO, HTTPS, TYPE65534');
-      await close();
-    }
-    const dnsRecords = RECORDS.filter(({ data }) => data.type !== 'DS');
-    // nginx adds fields of its own.
-    const httpHeaders = expect.arrayContaining(HEADERS);
-    expect(await storiesOf('example.test')).toMatchObject([
-      { created: 0, lastUpdate: 3, dnsRecords, httpHeaders },
-    ]);
-  },
-);
