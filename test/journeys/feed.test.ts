@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
-import { afterAll, beforeAll, beforeEach, expect, inject, onTestFinished, test } from 'vitest';
+import { beforeAll, beforeEach, expect, inject, onTestFinished, test } from 'vitest';
 import type { Viewer } from '../../src/auth/viewer.js';
 import { type Database, openDatabase } from '../../src/database/client.js';
 import { migrate } from '../../src/database/migrate.js';
@@ -14,6 +14,7 @@ import { createTestHome, onShards, TEST_SERVER, type TestHome } from '../support
 import { type OpenEvents, openEvents, type ReceivedEvent } from '../support/events.js';
 import { OWN_RECORD_FIELDS } from '../support/every-field.js';
 import { anonymous, callerOf, openExecutor } from '../support/graphql-executor.js';
+import { keepUntilEnd } from '../support/keep.js';
 import { repeats } from '../support/long-form.js';
 import { addressRecord, NOW, type ObservationParts, observation } from '../support/observations.js';
 import { startServiceForTest, type TestService } from '../support/service.js';
@@ -29,17 +30,13 @@ const MINUTE = 60_000;
 let home: TestHome;
 let database: Database;
 let feed: Feed;
+const keep = keepUntilEnd();
 
 beforeAll(async () => {
-  home = await createTestHome(inject('testRun'));
-  database = await openDatabase(home.options);
+  home = keep(await createTestHome(inject('testRun')));
+  database = keep(await openDatabase(home.options));
   await migrate(database.pool);
   feed = openFeed(database);
-});
-
-afterAll(async () => {
-  await database.close();
-  await home.remove();
 });
 
 // The row that a feed begins with stays: other tests' databases, which were emptied, have none.
