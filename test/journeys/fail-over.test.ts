@@ -1,39 +1,29 @@
-import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { connect, createServer, type Socket } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Database } from '../../src/database/client.js';
 import { openMigrated, TEST_SERVER } from '../support/database.js';
 import { headerChanger } from '../support/events.js';
-import { freePort } from '../support/free-port.js';
 import { keepUntilEnd } from '../support/keep.js';
 import { HAS_POSTGRESQL, PostgresqlCluster } from '../support/postgresql-cluster.js';
 import { startTestService, type TestService } from '../support/service.js';
+import { listen } from '../support/web-server.js';
 
 /** Starts an address on loopback that leads to a server, and later to another. */
 async function startAddress(first: PostgresqlCluster) {
   let target = first;
-  const sockets = new Set<Socket>();
   const server = createServer((client) => {
     const upstream = connect(portOf(target), '127.0.0.1');
     for (const socket of [client, upstream]) {
-      sockets.add(socket);
       socket.on('error', () => {}).on('close', () => [client, upstream].map((each) => each.destroy()));
     }
     client.pipe(upstream).pipe(client);
   });
-  const port = await freePort();
-  await once(server.listen(port, '127.0.0.1'), 'listening');
-  return {
-    port,
+  return Object.assign(await listen(server), {
     moveTo(cluster: PostgresqlCluster) {
       target = cluster;
     },
-    close() {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-    },
-  };
+  });
 }
 
 const portOf = ({ url }: PostgresqlCluster) => Number(new URL(url).port);

@@ -43,20 +43,17 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a PostgreSQL
     const { stdout } = await runDms(['token', 'create', '--name', 'load'], environment);
     serving = keep(await serve({ ...environment, RATE_LIMIT_TOKEN: '1000000000' }));
     database = keep(await openMigrated(cluster.url));
-    ways = waysToAsk(serving.url, stdout.trim());
-  });
-
-  function waysToAsk(url: string, token: string): readonly Way[] {
+    const { url } = serving;
     const path = (domain: string) => `${url}/api/v1/domain/${domain}`;
-    const headers = bearer(token);
+    const headers = bearer(stdout.trim());
     const query = (domain: string) =>
       `{ domain(name: "${domain}") { lastUpdate dnsRecords { __typename } } }`;
-    return [
+    ways = [
       { name: 'REST', ask: (domain) => fetch(path(domain)) },
       { name: 'REST with a token', ask: (domain) => fetch(`${path(domain)}/dns`, { headers }) },
       { name: 'GraphQL', ask: (domain) => fetch(`${url}/graphql`, graphqlRequest(query(domain))) },
     ];
-  }
+  });
 
   async function outcomeOf({ ask }: Way): Promise<string> {
     const response = await ask(`d${Math.floor(random() * DOMAINS)}.example`);
