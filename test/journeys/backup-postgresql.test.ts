@@ -223,8 +223,10 @@ async function ask({ rest }: TestService, headers = {}, domain = DOMAINS[0]) {
   return { status, etag: fields.get('etag') ?? '', date: fields.get('date') ?? '', body: text };
 }
 
-const changes = async ({ rest }: TestService, after = '') =>
-  (await rest(`/changes?first=500&after=${after}`)).body;
+async function changes({ rest }: TestService, after?: string) {
+  const parameters = new URLSearchParams({ first: '500', ...(after && { after }) });
+  return (await rest(`/changes?${parameters}`)).body;
+}
 
 /** The cursor after all that is recorded. */
 async function endOfFeed(of: TestService): Promise<string> {
