@@ -1,12 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { headerChanger } from '../support/events.js';
-import {
-  serviceOfFile,
-  startServiceForTest,
-  startServiceWithSamples,
-  withSamples,
-} from '../support/service.js';
+import { serviceOfFile, startServiceForTest, startTestService, withSamples } from '../support/service.js';
 import { documentedCode, folderOfFile } from './documented-clients.js';
 
 const folder = folderOfFile();
@@ -97,7 +92,8 @@ test('Apollo Client, as documented, waits for as long as a limit says, and gets 
 });
 
 test('Apollo Client, as documented, listens by its HttpLink, and is told the cursor to come back with', async () => {
-  const stopped = await startServiceWithSamples();
+  const stopped = await startTestService();
+  await withSamples(stopped);
   const change = headerChanger(stopped.database);
   const { listen } = await folder.load('Apollo Client', stopped.url);
   const heard: unknown[] = [];

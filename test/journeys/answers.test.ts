@@ -1,22 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createRecorder } from '../../src/recorder/recorder.js';
-import { askGraphql, askRest } from '../support/ask.js';
-import { type ObservationParts, observation, timeText } from '../support/observations.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { expect, test } from 'vitest';
+import { type ObservationParts, timeText } from '../support/observations.js';
+import { serviceOfFile } from '../support/service.js';
 
-let service: TestService;
+const service = serviceOfFile();
 
-beforeAll(async () => {
-  service = await startTestService();
-});
-afterAll(() => service.stop());
-
-function record(domain: string, parts: readonly ObservationParts[]) {
-  const observations = parts.map((part) => observation({ ...part, domain }));
-  return createRecorder(service.database.pool).record(observations);
-}
-
-const rest = async (path: string) => (await askRest(service, `/${path}`)).body;
+const rest = async (path: string) => (await service.rest(`/${path}`)).body;
 
 test('a TXT of 4,000 bytes in segments, 1,000 addresses and 300 headers, one of 16 kB, come back exactly, by REST and by GraphQL', async () => {
   const entries = Array.from({ length: 16 }, (_, index) => `"${index}" ü \\000 \\255 `.padEnd(246, 'x'));
@@ -25,7 +13,7 @@ test('a TXT of 4,000 bytes in segments, 1,000 addresses and 300 headers, one of 
   const names = Array.from({ length: 300 }, (_, index) => `x-${String(index).padStart(3, '0')}`);
   const long = 'v'.repeat(16_384);
   const headers = Object.fromEntries(names.map((name) => [name, name === 'x-007' ? long : name]));
-  await record('large.example', [{ at: 1, records: [txt, ...addresses], headers }]);
+  await service.record({ domain: 'large.example', at: 1, records: [txt, ...addresses], headers });
   const ips = [...addresses].sort().map((ip) => ({ ip }));
   const { dnsRecords, httpHeaders } = await rest('domain/large.example');
   expect(dnsRecords.map(({ data }: { data: object }) => data)).toMatchObject([...ips, txt]);
@@ -33,7 +21,7 @@ test('a TXT of 4,000 bytes in segments, 1,000 addresses and 300 headers, one of 
   const query = `{ domain(name: "large.example") {
     dnsRecords { ... on TxtRecord { txt entries } ... on ARecord { ip } }
     httpHeaders { name value history { event date new old } } } }`;
-  const { data } = await askGraphql(service, query);
+  const { data } = await service.graphql(query);
   const text = { txt: entries.join(''), entries };
   expect(data).toEqual({ domain: { dnsRecords: [...ips, text], httpHeaders } });
 });
@@ -62,7 +50,7 @@ async function statusesAt(path: string) {
 }
 
 test('another status with the same headers is a change: in a domain, the feed, CSV, by its id, and as the site now and at a time; the first that is known and unknown ones are none; no count has it', async () => {
-  const { outcomes } = await record('site.example', LOOKS);
+  const { outcomes } = await service.record(...LOOKS.map((look) => ({ ...look, domain: 'site.example' })));
   const kinds = ['changed', 'unchanged', 'unchanged', 'unchanged', 'changed', 'changed', 'unchanged'];
   expect(outcomes.map(({ kind }) => kind)).toEqual(kinds);
   for (const path of [
@@ -75,8 +63,7 @@ test('another status with the same headers is a change: in a domain, the feed, C
   const newest = 'domain/site.example/changes?order=NEWEST_FIRST&first=2';
   expect(await statusesAt(newest)).toEqual(STATUSES.toReversed());
   expect(await statusesAt('domain/site.example/changes?headers=server')).toEqual([]);
-  const { data } = await askGraphql(
-    service,
+  const { data } = await service.graphql(
     `query ($during: Timestamp!, $before: Timestamp!) { now: domain(name: "site.example") { changeCount ...S }
       during: domain(name: "site.example", at: $during) { ...S } before: domain(name: "site.example", at: $before) { ...S } }
      fragment S on Domain { lastChange site { scheme status firstSeen lastSeen } }`,
@@ -91,10 +78,10 @@ test('another status with the same headers is a change: in a domain, the feed, C
     during: siteIs(503, 3, 3),
     before: siteIs(200, 1, 1),
   });
-  const { text: csv } = await askRest(service, '/domain/site.example/changes', { accept: 'text/csv' });
+  const { text: csv } = await service.rest('/domain/site.example/changes', { accept: 'text/csv' });
   expect(csv).toContain(`${micros(3)},site.example,SITE_STATUS_CHANGED,,,200,503,,probe,`);
   expect(csv).toContain(`${micros(4)},site.example,SITE_STATUS_CHANGED,,,503,200,,,`);
   for (const { id } of (await rest('domain/site.example/changes')).changes) {
-    expect((await askGraphql(service, `{ node(id: "${id}") { id } }`)).data).toEqual({ node: { id } });
+    expect((await service.graphql(`{ node(id: "${id}") { id } }`)).data).toEqual({ node: { id } });
   }
 });

@@ -1,14 +1,13 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { compareInstants, formatInstant, parseInstant } from '../../src/model/instant.js';
 import { changeItems } from '../replay/body.js';
 import { replayLines } from '../replay/replay.js';
 import { createTestHome, type TestHome } from '../support/database.js';
+import { keepUntilEnd } from '../support/keep.js';
 import { repeats, say } from '../support/long-form.js';
+import { prepareFolder } from '../support/temporary-folder.js';
 import { randomNumbers, rotatingLines } from './changing-domains.js';
 import { runDms, startDms } from './dms-command.js';
 import { type TimedLine, timedLines } from './instants.js';
@@ -54,42 +53,33 @@ function caseOf(domain: string, texts: readonly string[]) {
   return { domain, lines, cut };
 }
 
-let folder: string;
+const { folder, write } = prepareFolder();
+const keep = keepUntilEnd();
 let inOrder: TestHome;
 let cut: TestHome;
-const path = (name: string) => join(folder, name);
+const path = (name: string) => `${folder}/${name}`;
 
 beforeAll(async () => {
   say(`seed ${SEED} (set BACKFILL_SEED to repeat), ${CASES} cases`);
-  folder = await mkdtemp(join(tmpdir(), 'dms-test-backfill-'));
-  const write = (name: string, lines: readonly (readonly TimedLine[])[]) =>
-    writeFile(path(name), lines.flatMap((own) => own.map(({ line }) => `${line}\n`)).join(''));
+  const writeLines = (name: string, lines: readonly (readonly TimedLine[])[]) =>
+    write(name, lines.flatMap((own) => own.map(({ line }) => `${line}\n`)).join(''));
   const linesOf = (isChosen: (time: bigint, cut: bigint) => boolean) =>
     cases.map(({ lines, cut: at }) => lines.filter(({ time }) => isChosen(time, at)));
-  const older = linesOf((time, at) => time < at);
-  await write(
+  const [older, newer] = [linesOf((time, at) => time < at), linesOf((time, at) => time >= at)];
+  writeLines(
     'all',
-    linesOf(() => true),
+    cases.map(({ lines }) => lines),
   );
-  await write(
-    'newer',
-    linesOf((time, at) => time >= at),
-  );
+  writeLines('newer', newer);
   // In two files and in no order, but for lines of one instant, of which the first counts.
   const backwards = (lines: readonly TimedLine[]) =>
     lines.toSorted((one, other) => compareInstants(other.time, one.time));
-  await write('older-1', older.slice(0, CASES / 2).map(backwards));
-  await write('older-2', older.slice(CASES / 2).reverse());
-  [inOrder, cut] = [await createTestHome(), await createTestHome()];
+  writeLines('older-1', older.slice(0, CASES / 2).map(backwards));
+  writeLines('older-2', older.slice(CASES / 2).reverse());
+  [inOrder, cut] = [keep(await createTestHome()), keep(await createTestHome())];
   expect(await runDms(['import', path('all')], inOrder.environment)).toMatchObject({ code: 0 });
   expect(await runDms(['import', path('newer')], cut.environment)).toMatchObject({ code: 0 });
   expect(await runDms(backfill(), cut.environment)).toMatchObject({ code: 0 });
-});
-
-afterAll(async () => {
-  await inOrder?.remove();
-  await cut?.remove();
-  await rm(folder, { recursive: true });
 });
 
 const backfill = () => ['import', '--backfill', path('older-1'), path('older-2')];
@@ -137,17 +127,14 @@ it('older observations change nothing when they are put before a second time', a
 
 it('an import of older observations that is killed again and again ends, run once more, in the same state', async () => {
   const home = await createTestHome();
-  try {
-    expect(await runDms(['import', path('newer')], home.environment)).toMatchObject({ code: 0 });
-    for (let kills = 0; kills < repeats(10, 1); kills += 1) {
-      const { child, result } = startDms(backfill(), home.environment);
-      await pause(300 + repeats(2_000, 1_000) * random());
-      child.kill('SIGKILL');
-      await result;
-    }
-    expect(await runDms(backfill(), home.environment)).toMatchObject({ code: 0 });
-    expect(await exported(home)).toBe(await exported(inOrder));
-  } finally {
-    await home.remove();
+  onTestFinished(home.remove);
+  expect(await runDms(['import', path('newer')], home.environment)).toMatchObject({ code: 0 });
+  for (let kills = 0; kills < repeats(10, 1); kills += 1) {
+    const { child, result } = startDms(backfill(), home.environment);
+    await pause(300 + repeats(2_000, 1_000) * random());
+    child.kill('SIGKILL');
+    await result;
   }
+  expect(await runDms(backfill(), home.environment)).toMatchObject({ code: 0 });
+  expect(await exported(home)).toBe(await exported(inOrder));
 });

@@ -1,13 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type Database, openConnections } from '../../src/database/client.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { openMigrated, TEST_SERVER } from '../support/database.js';
+import { keepUntilEnd } from '../support/keep.js';
 import { IS_LONG, repeats } from '../support/long-form.js';
 import { observation, timeText } from '../support/observations.js';
 import { HAS_POSTGRESQL, PostgresqlCluster } from '../support/postgresql-cluster.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startServiceForTest, startTestService, type TestService } from '../support/service.js';
 import { runDms } from './dms-command.js';
 
 const DOMAINS = Array.from({ length: 10 }, (_, number) => `d${number}.example`);
@@ -32,6 +33,7 @@ async function documented(heading: string): Promise<string[]> {
 
 // On servers of its own, whichever home the other tests have: once is enough.
 describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a backup of a PostgreSQL server', () => {
+  const keep = keepUntilEnd();
   let primary: PostgresqlCluster;
   let database: Database;
   let service: TestService;
@@ -40,17 +42,11 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a backup of a Pos
   beforeAll(async () => {
     const [configuration = ''] = await documented('A PostgreSQL server: to a point in time');
     const parallel: Record<string, string> = IS_LONG ? {} : { min_parallel_table_scan_size: '0' };
-    primary = await PostgresqlCluster.start({ ...settingsIn(configuration), ...parallel });
+    primary = keep(await PostgresqlCluster.start({ ...settingsIn(configuration), ...parallel }));
     await primary.shell('mkdir -p backups/wal');
-    database = await openMigrated(primary.url);
-    service = await startTestService({ database, role: 'api' });
-    recording = startRecording(database, service.url);
-  });
-
-  afterAll(async () => {
-    await service?.stop();
-    await database?.close();
-    await primary?.remove();
+    database = keep(await openMigrated(primary.url));
+    service = keep(await startTestService({ database, role: 'api' }));
+    recording = startRecording(database, service);
   });
 
   function settingsIn(configuration: string): Record<string, string> {
@@ -68,8 +64,7 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a backup of a Pos
   }
 
   /** A domain that is recorded so rarely that its version is the time of that. */
-  const askRare = (url: string, headers?: Readonly<Record<string, string>>) =>
-    ask(url, headers, 'rare.example');
+  const askRare = (of: TestService, headers = {}) => ask(of, headers, 'rare.example');
 
   async function recordRare(server: string): Promise<void> {
     const at = server === 'lost' ? 2 : 1;
@@ -126,8 +121,8 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a backup of a Pos
       const restoredUrl = new URL('/restored', primary.url).href;
       await recording.record(SOME);
       await recordRare('before');
-      const rare = await askRare(service.url);
-      const cursorBefore = await endOfFeed(service.url);
+      const rare = await askRare(service);
+      const cursorBefore = await endOfFeed(service);
       await recording.record(SOME);
       const before = recording.acknowledged;
       await recording.recordDuring(() => run(dump));
@@ -135,46 +130,42 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a backup of a Pos
       expect(after).toBeGreaterThan(before);
       await recording.record(SOME);
       await recordRare('lost');
-      const rareLost = await askRare(service.url);
-      const cursorAfter = await endOfFeed(service.url);
+      const rareLost = await askRare(service);
+      const cursorAfter = await endOfFeed(service);
       await run(restore?.replace(/^psql .*\n/m, ''), restoredUrl);
 
       const restored = await openMigrated(restoredUrl);
-      const again = await startTestService({ database: restored, role: 'api' });
-      try {
-        // The state of one moment: of each domain as much, and as the primary knew it then.
-        const last = (await exported({ DATABASE_URL: restoredUrl })).length / DOMAINS.length;
-        expect(Number.isInteger(last)).toBe(true);
-        expect(last).toBeGreaterThanOrEqual(before);
-        expect(last).toBeLessThanOrEqual(after);
-        const then = await exported({ DATABASE_URL: primary.url }, '--at', timeText(last));
-        expect(await exported({ DATABASE_URL: restoredUrl })).toEqual(then);
-        const found = await ask(again.url);
-        expect(recording.bodies.get(found.etag)).toBe(found.body);
+      onTestFinished(() => restored.close());
+      const again = await startServiceForTest({ database: restored, role: 'api' });
+      // The state of one moment: of each domain as much, and as the primary knew it then.
+      const last = (await exported({ DATABASE_URL: restoredUrl })).length / DOMAINS.length;
+      expect(Number.isInteger(last)).toBe(true);
+      expect(last).toBeGreaterThanOrEqual(before);
+      expect(last).toBeLessThanOrEqual(after);
+      const then = await exported({ DATABASE_URL: primary.url }, '--at', timeText(last));
+      expect(await exported({ DATABASE_URL: restoredUrl })).toEqual(then);
+      const found = await ask(again);
+      expect(recording.bodies.get(found.etag)).toBe(found.body);
 
-        expect(await changes(again.url, cursorAfter)).toMatchObject({ code: 'INVALID_CURSOR' });
-        expect((await changes(again.url, cursorBefore)).changes.length).toBeGreaterThan(0);
+      expect(await changes(again, cursorAfter)).toMatchObject({ code: 'INVALID_CURSOR' });
+      expect((await changes(again, cursorBefore)).changes.length).toBeGreaterThan(0);
 
-        // A client that has what was lost gets what there is.
-        const [, lost] = [...recording.bodies.keys()].slice(-2);
-        expect(lost).not.toBe(found.etag);
-        expect((await ask(again.url, { 'if-none-match': String(lost) })).status).toBe(200);
-        await run(/^psql .*\n/m.exec(restore ?? '')?.[0], restoredUrl);
-        expect(await askRare(again.url, { 'if-modified-since': rareLost.date })).toMatchObject({
-          status: 200,
-          body: rare.body,
-        });
+      // A client that has what was lost gets what there is.
+      const [, lost] = [...recording.bodies.keys()].slice(-2);
+      expect(lost).not.toBe(found.etag);
+      expect((await ask(again, { 'if-none-match': String(lost) })).status).toBe(200);
+      await run(/^psql .*\n/m.exec(restore ?? '')?.[0], restoredUrl);
+      expect(await askRare(again, { 'if-modified-since': rareLost.date })).toMatchObject({
+        status: 200,
+        body: rare.body,
+      });
 
-        // Recorded differently from there on: no ETag and no cursor stands for two states.
-        const other = startRecording(restored, again.url, last, 'other');
-        await other.record(after - last + 2 * SOME);
-        expect([...other.bodies.keys()].filter((etag) => recording.bodies.has(etag))).toEqual([]);
-        expect(await changes(again.url, cursorAfter)).toMatchObject({ code: 'INVALID_CURSOR' });
-        expect(await runDms(['verify'], { DATABASE_URL: restoredUrl })).toMatchObject({ code: 0 });
-      } finally {
-        await again.stop();
-        await restored.close();
-      }
+      // Recorded differently from there on: no ETag and no cursor stands for two states.
+      const other = startRecording(restored, again, last, 'other');
+      await other.record(after - last + 2 * SOME);
+      expect([...other.bodies.keys()].filter((etag) => recording.bodies.has(etag))).toEqual([]);
+      expect(await changes(again, cursorAfter)).toMatchObject({ code: 'INVALID_CURSOR' });
+      expect(await runDms(['verify'], { DATABASE_URL: restoredUrl })).toMatchObject({ code: 0 });
     },
   );
 
@@ -191,29 +182,26 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('a backup of a Pos
     await run(prepare.replace('2024-03-01 10:20:30.123456+00', String(moment?.['now'])));
 
     const restored = await PostgresqlCluster.startOn(join(primary.folder, 'restored'), { fsync: 'off' });
-    try {
-      const isRecovering = async () => (await restored.run('SELECT pg_is_in_recovery() AS is'))[0]?.['is'];
-      await expect.poll(isRecovering, { timeout: 60_000 }).toBe(false);
-      const environment = { DATABASE_URL: restored.url };
-      expect(await exported(environment)).toHaveLength(recording.acknowledged * DOMAINS.length);
-      expect(await runDms(['verify'], environment)).toMatchObject({ code: 0 });
-    } finally {
-      await restored.stop();
-    }
+    onTestFinished(() => restored.stop());
+    const isRecovering = async () => (await restored.run('SELECT pg_is_in_recovery() AS is'))[0]?.['is'];
+    await expect.poll(isRecovering, { timeout: 60_000 }).toBe(false);
+    const environment = { DATABASE_URL: restored.url };
+    expect(await exported(environment)).toHaveLength(recording.acknowledged * DOMAINS.length);
+    expect(await runDms(['verify'], environment)).toMatchObject({ code: 0 });
   });
 });
 
 type Recording = ReturnType<typeof startRecording>;
 
 /** Records batches of one observation of each domain, and keeps the responses of the first one by ETag. */
-function startRecording(database: Database, url: string, acknowledged = 0, text = 'server') {
+function startRecording(database: Database, service: TestService, acknowledged = 0, text = 'server') {
   const recording = { acknowledged, bodies: new Map<string, string>(), record, recordDuring };
   async function recordBatch(): Promise<void> {
     const at = recording.acknowledged + 1;
     const parts = { at, records: [`192.0.2.${at % 250}`], headers: { server: `${text} ${at}` } };
     await createRecorder(database.pool).record(DOMAINS.map((domain) => observation({ domain, ...parts })));
     recording.acknowledged = at;
-    const { etag, body } = await ask(url);
+    const { etag, body } = await ask(service);
     recording.bodies.set(etag, body);
   }
   async function record(batches: number): Promise<void> {
@@ -230,24 +218,20 @@ function startRecording(database: Database, url: string, acknowledged = 0, text 
   return recording;
 }
 
-async function ask(url: string, headers: Readonly<Record<string, string>> = {}, domain = DOMAINS[0]) {
-  const response = await fetch(`${url}/api/v1/domain/${domain}`, { headers });
-  const field = (name: string) => response.headers.get(name) ?? '';
-  const body = await response.text();
-  return { status: response.status, etag: field('etag'), date: field('date'), body };
+async function ask({ rest }: TestService, headers = {}, domain = DOMAINS[0]) {
+  const { status, fields, text } = await rest(`/domain/${domain}`, headers);
+  return { status, etag: fields.get('etag') ?? '', date: fields.get('date') ?? '', body: text };
 }
 
-type Changes = Readonly<{ changes: readonly object[]; next: string; code?: string }>;
-
-async function changes(url: string, after?: string): Promise<Changes> {
-  const start = after === undefined ? '' : `&after=${after}`;
-  return JSON.parse(await (await fetch(`${url}/api/v1/changes?first=500${start}`)).text());
+async function changes({ rest }: TestService, after?: string) {
+  const parameters = new URLSearchParams({ first: '500', ...(after && { after }) });
+  return (await rest(`/changes?${parameters}`)).body;
 }
 
 /** The cursor after all that is recorded. */
-async function endOfFeed(url: string): Promise<string> {
-  let page = await changes(url);
-  while (page.changes.length > 0) page = await changes(url, page.next);
+async function endOfFeed(of: TestService): Promise<string> {
+  let page = await changes(of);
+  while (page.changes.length > 0) page = await changes(of, page.next);
   return page.next;
 }
 

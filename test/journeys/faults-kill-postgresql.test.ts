@@ -1,10 +1,11 @@
 import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { Database } from '../../src/database/client.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { graphqlRequest } from '../support/ask.js';
 import { openMigrated, TEST_SERVER } from '../support/database.js';
+import { keepUntilEnd } from '../support/keep.js';
 import { repeats, say } from '../support/long-form.js';
 import { observation } from '../support/observations.js';
 import { HAS_POSTGRESQL, PostgresqlCluster } from '../support/postgresql-cluster.js';
@@ -25,6 +26,7 @@ const LONGEST_ANSWER = 12_000;
 type Way = Readonly<{ name: string; ask: (domain: string) => Promise<Response> }>;
 
 describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a PostgreSQL server of its own', () => {
+  const keep = keepUntilEnd();
   let cluster: PostgresqlCluster;
   let serving: Serving;
   let database: Database;
@@ -33,34 +35,25 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('with a PostgreSQL
   const outcomes = new Map<string, number>();
 
   beforeAll(async () => {
-    cluster = await PostgresqlCluster.start();
+    cluster = keep(await PostgresqlCluster.start());
     const environment = { DATABASE_URL: cluster.url, ROLE: 'api', LOG_LEVEL: 'silent' };
     const lines = changingDomains(DOMAINS, 5, SEED);
     const input = Readable.from([...lines].map((line) => `${line}\n`));
     expect(await runDms(['import', '-'], environment, input)).toMatchObject({ code: 0 });
     const { stdout } = await runDms(['token', 'create', '--name', 'load'], environment);
-    serving = await serve({ ...environment, RATE_LIMIT_TOKEN: '1000000000' });
-    database = await openMigrated(cluster.url);
-    ways = waysToAsk(serving.url, stdout.trim());
-  });
-
-  afterAll(async () => {
-    await serving?.close();
-    await database?.close();
-    await cluster?.remove();
-  });
-
-  function waysToAsk(url: string, token: string): readonly Way[] {
+    serving = keep(await serve({ ...environment, RATE_LIMIT_TOKEN: '1000000000' }));
+    database = keep(await openMigrated(cluster.url));
+    const { url } = serving;
     const path = (domain: string) => `${url}/api/v1/domain/${domain}`;
-    const headers = bearer(token);
+    const headers = bearer(stdout.trim());
     const query = (domain: string) =>
       `{ domain(name: "${domain}") { lastUpdate dnsRecords { __typename } } }`;
-    return [
+    ways = [
       { name: 'REST', ask: (domain) => fetch(path(domain)) },
       { name: 'REST with a token', ask: (domain) => fetch(`${path(domain)}/dns`, { headers }) },
       { name: 'GraphQL', ask: (domain) => fetch(`${url}/graphql`, graphqlRequest(query(domain))) },
     ];
-  }
+  });
 
   async function outcomeOf({ ask }: Way): Promise<string> {
     const response = await ask(`d${Math.floor(random() * DOMAINS)}.example`);

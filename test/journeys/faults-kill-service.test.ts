@@ -1,12 +1,13 @@
 import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { bodies, replayLines } from '../replay/replay.js';
 import { killOwner } from '../support/data-directory.js';
 import { createTestHome, TEST_SERVER, type TestHome } from '../support/database.js';
-import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
+import { startDnsServer } from '../support/dns-server.js';
+import { keepUntilEnd } from '../support/keep.js';
 import { repeats, say } from '../support/long-form.js';
-import { settingsToObserve, startHttpServer, type WebServer } from '../support/web-server.js';
+import { settingsToObserve, startHttpServer } from '../support/web-server.js';
 import { changingDomains, randomNumbers } from './changing-domains.js';
 import { runDms, startDms } from './dms-command.js';
 import { answersIn, differences, type Serving, serve } from './serving.js';
@@ -25,8 +26,7 @@ const lines = [...changingDomains(50, 30 + 4 * KILLS, SEED)];
 const linesAsInput = () => Readable.from(lines.map((line) => `${line}\n`));
 
 let home: TestHome;
-let dns: DnsTestServer;
-let site: WebServer;
+const keep = keepUntilEnd();
 let environment: Record<string, string>;
 /** By watched domain, how often its site was requested: at each look, the TXT record and the header `server` are others. */
 const looks = new Map<string, number>();
@@ -34,7 +34,8 @@ const acknowledged = new Map<string, number>();
 const statuses = new Map<number, number>();
 
 beforeAll(async () => {
-  [home, dns, site] = await Promise.all([createTestHome(), startDnsServer(), startHttpServer()]);
+  home = keep(await createTestHome());
+  const [dns, site] = [keep(await startDnsServer()), keep(await startHttpServer())];
   dns.generate((name, type) => {
     if (type === 'A') return ['127.0.0.1'];
     // DNS is queried before the site: the text is of the next look.
@@ -57,11 +58,6 @@ beforeAll(async () => {
   };
   const added = await runDms(['watch', 'add', ...WATCHED, '--every', '1s'], environment);
   expect(added).toMatchObject({ code: 0 });
-});
-
-afterAll(async () => {
-  await Promise.all([dns.close(), site.close()]);
-  await home.remove();
 });
 
 /** Sends one request after another, until it is stopped or there is no response. */

@@ -2,11 +2,12 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Database } from '../../src/database/client.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { graphqlRequest } from '../support/ask.js';
 import { openMigrated, TEST_SERVER } from '../support/database.js';
+import { keepUntilEnd } from '../support/keep.js';
 import { repeats } from '../support/long-form.js';
 import { observation } from '../support/observations.js';
 import { HAS_POSTGRESQL, PostgresqlCluster } from '../support/postgresql-cluster.js';
@@ -15,8 +16,6 @@ import { bearer, startTestService, type TestService } from '../support/service.j
 import { runDms } from './dms-command.js';
 
 const ROUNDS = repeats(10, 2);
-
-const MOST_CONNECTIONS = 30;
 
 // What Node.js offers under a flag only, which may be set at any time.
 setFlagsFromString('--expose-gc');
@@ -49,6 +48,7 @@ function followRequests() {
 
 // On a server of its own, whichever home the other tests have: once is enough.
 describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('where the database fails', () => {
+  const keep = keepUntilEnd();
   let cluster: PostgresqlCluster;
   let database: Database;
   let service: TestService;
@@ -56,10 +56,10 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('where the databas
   let token: Record<string, string>;
 
   beforeAll(async () => {
-    cluster = await PostgresqlCluster.start({ fsync: 'off', max_connections: String(MOST_CONNECTIONS) });
-    database = await openMigrated(cluster.url);
+    cluster = keep(await PostgresqlCluster.start({ fsync: 'off', max_connections: '30' }));
+    database = keep(await openMigrated(cluster.url));
     await record(1);
-    service = await startTestService({ database, role: 'api' });
+    service = keep(await startTestService({ database, role: 'api' }));
   });
 
   beforeEach(async () => {
@@ -69,12 +69,6 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('where the databas
   afterEach(async () => {
     await cluster.start();
     await expect.poll(async () => (await ask(address(), token)).status).toBe(200);
-  });
-
-  afterAll(async () => {
-    await service?.stop();
-    await database?.close();
-    await cluster?.remove();
   });
 
   const address = (operation = '') => `${service.url}/api/v1/domain/example.com${operation}`;
@@ -133,10 +127,10 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('where the databas
         const client = new pg.Client({ connectionString: cluster.url });
         client.on('error', () => {});
         held.push(client);
-        full = await client
-          .connect()
-          .then(() => false)
-          .catch(() => true);
+        full = await client.connect().then(
+          () => false,
+          () => true,
+        );
       }
       await expectEverythingUnavailable();
       await expect(record(50)).rejects.toMatchObject({ code: '53300' });

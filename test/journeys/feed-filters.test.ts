@@ -1,33 +1,28 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { watchDomains } from '../../src/observer/schedule/watch-list.js';
-import { createRecorder } from '../../src/recorder/recorder.js';
-import { askRest } from '../support/ask.js';
 import { openEvents } from '../support/events.js';
-import { NOW, observation } from '../support/observations.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { NOW } from '../support/observations.js';
+import { serviceOfFile, startServiceForTest } from '../support/service.js';
 import { allChanges, type ChangeItem } from './instants.js';
 
-let service: TestService;
 let all: readonly ChangeItem[];
 
 const mailAt = (target: string) => ({ host: 'example.com', class: 'IN', type: 'MX', pri: 10, target });
 
-beforeAll(async () => {
-  service = await startTestService();
+const service = serviceOfFile({}, async ({ record, database }) => {
   const domains = ['example.com', 'www.example.com', 'notexample.com', 'other.example'];
   const looks = domains.flatMap((domain) =>
     [1, 2, 3, 4, 5, 6, 7].map((at) => {
       const letter = at < 3 ? 'a' : 'b';
       const records = [`192.0.2.${at % 2}`, mailAt(`${letter}.example`)];
       const headers = { server: letter, etag: `"${Math.min(at, 3)}"` };
-      return observation({ domain, at, records, headers });
+      return { domain, at, records, headers };
     }),
   );
-  await createRecorder(service.database.pool).record(looks);
-  await watchDomains(service.database.writingPrisma, ['other.example'], null, NOW);
+  await record(...looks);
+  await watchDomains(database.writingPrisma, ['other.example'], null, NOW);
   all = await changesAt('changes', '');
 });
-afterAll(() => service.stop());
 
 function changesAt(path: string, query: string, first = 500) {
   return allChanges(service.url, path, [['first', String(first)], ...new URLSearchParams(query)]);
@@ -58,7 +53,7 @@ test.each<[query: string, isWanted: (item: ChangeItem) => boolean]>([
     expect(await changesAt('changes', query)).toEqual(wanted);
     expect(await changesAt('changes', query, 11)).toEqual(wanted);
     expect(await changesAt('changes', `${query}&order=NEWEST_FIRST`, 7)).toEqual(wanted.toReversed());
-    const { changes, next } = (await askRest(service, `/changes?first=1&${query}`)).body;
+    const { changes, next } = (await service.rest(`/changes?first=1&${query}`)).body;
     const stream = await openEvents(`${service.url}/api/v1/changes?${query}`, {
       headers: { 'last-event-id': next },
     });
@@ -72,10 +67,8 @@ test.each<[query: string, isWanted: (item: ChangeItem) => boolean]>([
 
 test('the feed with watched=true needs the scope watch:read, too', async () => {
   const anonymousScopes = new Set(['search:read'] as const);
-  const other = await startTestService({ database: service.database, anonymousScopes });
-  const { status } = await fetch(`${other.url}/api/v1/changes?watched=true`);
-  await other.stop();
-  expect(status).toBe(401);
+  const other = await startServiceForTest({ database: service.database, anonymousScopes });
+  expect((await other.rest('/changes?watched=true')).status).toBe(401);
 });
 
 test.each<[query: string, isWanted: (item: ChangeItem) => boolean]>([

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
-import { afterAll, beforeAll, beforeEach, expect, inject, onTestFinished, test } from 'vitest';
+import { beforeAll, beforeEach, expect, inject, onTestFinished, test } from 'vitest';
 import type { Viewer } from '../../src/auth/viewer.js';
 import { type Database, openDatabase } from '../../src/database/client.js';
 import { migrate } from '../../src/database/migrate.js';
@@ -9,14 +9,16 @@ import { CHANGE_KINDS } from '../../src/model/change-kinds.js';
 import type { Observation } from '../../src/model/observation.js';
 import { forget } from '../../src/recorder/forget.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
-import { askRest, graphqlRequest } from '../support/ask.js';
+import { graphqlRequest } from '../support/ask.js';
 import { createTestHome, onShards, TEST_SERVER, type TestHome } from '../support/database.js';
 import { type OpenEvents, openEvents, type ReceivedEvent } from '../support/events.js';
 import { OWN_RECORD_FIELDS } from '../support/every-field.js';
 import { anonymous, callerOf, openExecutor } from '../support/graphql-executor.js';
+import { keepUntilEnd } from '../support/keep.js';
 import { repeats } from '../support/long-form.js';
 import { addressRecord, NOW, type ObservationParts, observation } from '../support/observations.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startServiceForTest, type TestService } from '../support/service.js';
+import { allChanges } from './instants.js';
 import { type ObservationLine, observationLine } from './random-observations.js';
 import { expectSame } from './random-searches.js';
 
@@ -28,17 +30,13 @@ const MINUTE = 60_000;
 let home: TestHome;
 let database: Database;
 let feed: Feed;
+const keep = keepUntilEnd();
 
 beforeAll(async () => {
-  home = await createTestHome(inject('testRun'));
-  database = await openDatabase(home.options);
+  home = keep(await createTestHome(inject('testRun')));
+  database = keep(await openDatabase(home.options));
   await migrate(database.pool);
   feed = openFeed(database);
-});
-
-afterAll(async () => {
-  await database.close();
-  await home.remove();
 });
 
 // The row that a feed begins with stays: other tests' databases, which were emptied, have none.
@@ -234,17 +232,6 @@ async function beginOf(service: TestService): Promise<string> {
   return begin?.id ?? '';
 }
 
-/** All that REST has of the feed, page by page. */
-async function pagesOfRest(service: TestService, begin: string): Promise<object[]> {
-  const found: object[] = [];
-  for (let after = begin; ; ) {
-    const { changes, next } = (await askRest(service, `/changes?first=500&after=${after}`)).body;
-    if (changes.length === 0) return found;
-    found.push(...changes);
-    after = next;
-  }
-}
-
 test(
   'readers that poll, and those that listen and are cut off at random, while eight writers record the same domains in any order, get every change exactly once, all in one order',
   async () => {
@@ -267,8 +254,7 @@ test(
       while (recorded < (batchCount * reader) / 3 && !isOver) await pause(5);
       return follow(openFeed(others[4] ?? database), () => isOver);
     };
-    const service = await startTestService({ database: others[3] ?? database });
-    onTestFinished(() => service.stop());
+    const service = await startServiceForTest({ database: others[3] ?? database });
     const begin = await beginOf(service);
     const writing = Promise.all(batches.map(write)).finally(() => {
       isOver = true;
@@ -276,7 +262,7 @@ test(
     let total = Number.POSITIVE_INFINITY;
     const listening = listeners(service, begin, () => total);
     const [all, second, third] = await Promise.all([read(0), read(1), read(2), writing]);
-    const pages = await pagesOfRest(service, begin);
+    const pages = await allChanges(service.url, 'changes', Object.entries({ first: '500', after: begin }));
     total = pages.length;
     const [subscriber, another, ofRest] = await listening;
 

@@ -265,9 +265,7 @@ const notHttp = fc
     fc.constantFrom(
       'GET /x HTTP/9.9\r\n\r\n',
       'GET /x\r\n\r\n',
-      'GET /x HTTP/1.1\r\n\r\n',
       'POST /graphql HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
-      'GET /x HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n',
       'GET /x HTTP/1.1\r\nHost : a\r\nConnection: close\r\n\r\n',
     ),
   )

@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import pLimit from 'p-limit';
+import { beforeAll, expect, test } from 'vitest';
 import { createTestHome, type TestHome } from '../support/database.js';
 import {
   AUDIENCE,
@@ -10,6 +11,7 @@ import {
   ISSUER,
   startIdentityProvider,
 } from '../support/identity-provider.js';
+import { keepUntilEnd } from '../support/keep.js';
 import { repeats, say } from '../support/long-form.js';
 import { type RawOutcome, sendRaw } from '../support/raw-http.js';
 import { bearer } from '../support/service.js';
@@ -31,13 +33,14 @@ const MOST_BYTES = 25_000_000;
 let home: TestHome;
 let provider: IdentityProvider;
 let signed: readonly FuzzToken[];
-let service: Serving | undefined;
+const keep = keepUntilEnd();
 
 beforeAll(async () => {
-  home = await createTestHome();
+  home = keep(await createTestHome());
   const samples = fileURLToPath(new URL('../../samples/observations.ndjson', import.meta.url));
   await runDms(['import', samples], home.environment);
   provider = await startIdentityProvider();
+  keep(provider.web);
   const exp = Math.floor(Date.now() / 1000) + 86_400;
   const good = { exp, scope: 'dns:read headers:read details:read' };
   const token = (claims: object) => provider.sign({ claims: { ...good, ...claims } });
@@ -58,31 +61,26 @@ beforeAll(async () => {
   ];
 });
 
-afterAll(async () => {
-  await service?.close();
-  await provider?.web.close();
-  await home?.remove();
-});
-
 /** Starts a service which has the provider's keys: this process makes requests for seconds, in which it serves no keys. */
 async function serveWithKeys(): Promise<Serving> {
-  const started = await serve({
-    ...home.environment,
-    // A worker would query DNS servers.
-    ROLE: 'api',
-    AUTH_JWKS_URL: provider.jwksUrl.href,
-    AUTH_ISSUER: ISSUER,
-    AUTH_AUDIENCE: AUDIENCE,
-    RATE_LIMIT_ANONYMOUS: UNLIMITED,
-    RATE_LIMIT_TOKEN: UNLIMITED,
-    // Without it, garbage that is not collected yet would look like a leak.
-    NODE_OPTIONS: '--max-old-space-size=140',
-  });
-  service = started;
+  const service = keep(
+    await serve({
+      ...home.environment,
+      // A worker would query DNS servers.
+      ROLE: 'api',
+      AUTH_JWKS_URL: provider.jwksUrl.href,
+      AUTH_ISSUER: ISSUER,
+      AUTH_AUDIENCE: AUDIENCE,
+      RATE_LIMIT_ANONYMOUS: UNLIMITED,
+      RATE_LIMIT_TOKEN: UNLIMITED,
+      // Without it, garbage that is not collected yet would look like a leak.
+      NODE_OPTIONS: '--max-old-space-size=140',
+    }),
+  );
   const headers = bearer(signed[0]?.token ?? '');
-  const ask = () => fetch(`${started.url}/api/v1/domain/example.com`, { headers });
+  const ask = () => fetch(`${service.url}/api/v1/domain/example.com`, { headers });
   await expect.poll(async () => (await ask()).status).toBe(200);
-  return started;
+  return service;
 }
 
 /** What a client may be told, beside what is right. */
@@ -153,21 +151,17 @@ async function memory({ child }: Serving): Promise<number> {
 
 /** Sends some requests, counts what comes of them, and tells what was wrong with their answers. */
 async function sendAll(requests: readonly FuzzRequest[], port: number, tally: Map<string, number>) {
-  const waiting = [...requests];
-  const findings: object[] = [];
-  const sender = async () => {
-    for (let request = waiting.pop(); request !== undefined; request = waiting.pop()) {
-      const outcome = await sendRaw(port, request.octets, MOST_BYTES);
-      const key = `${request.kind}: ${outcome.kind === 'answered' ? outcome.response.status : outcome.kind}`;
-      tally.set(key, (tally.get(key) ?? 0) + 1);
-      const wrong = wrongWith(outcome, request);
-      if (wrong === undefined) continue;
-      const response = JSON.stringify(outcome).slice(0, 600);
-      findings.push({ wrong, request: request.octets.toString('latin1', 0, 600), response });
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, sender));
-  return findings;
+  const findings = await pLimit(AT_ONCE).map(requests, async (request) => {
+    const outcome = await sendRaw(port, request.octets, MOST_BYTES);
+    const key = `${request.kind}: ${outcome.kind === 'answered' ? outcome.response.status : outcome.kind}`;
+    tally.set(key, (tally.get(key) ?? 0) + 1);
+    const wrong = wrongWith(outcome, request);
+    const response = JSON.stringify(outcome).slice(0, 600);
+    return wrong === undefined
+      ? []
+      : [{ wrong, request: request.octets.toString('latin1', 0, 600), response }];
+  });
+  return findings.flat();
 }
 
 /** Requests are made as they are needed: some have a body of half a megabyte. */

@@ -1,15 +1,13 @@
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { bodies, replayStream } from '../replay/replay.js';
 import { killOwner } from '../support/data-directory.js';
 import { createTestHome, TEST_SERVER, type TestHome } from '../support/database.js';
 import { repeats, say } from '../support/long-form.js';
+import { prepareFolder } from '../support/temporary-folder.js';
 import { changingDomains, randomNumbers } from './changing-domains.js';
 import { runDms, startDms } from './dms-command.js';
 import { answersIn, differences } from './serving.js';
@@ -27,13 +25,11 @@ const LATEST = repeats(4_000, 1_500) + 200 * KILLS;
 const VICTIMS = TEST_SERVER === undefined ? ['importer', 'owner', 'both'] : ['importer'];
 
 const random = randomNumbers(SEED);
-let folder: string;
-let file: string;
+const { folder } = prepareFolder();
+const file = GIVEN_FILE ?? `${folder}/observations.ndjson`;
 let expected: Map<string, string>;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'dms-kill-'));
-  file = GIVEN_FILE ?? join(folder, 'observations.ndjson');
   if (GIVEN_FILE === undefined) {
     const lines = changingDomains(repeats(200, 40), repeats(40, 10) + 20 * KILLS, SEED);
     await pipeline(
@@ -44,22 +40,17 @@ beforeAll(async () => {
   expected = bodies(await replayStream(createReadStream(file)));
 }, 5 * MINUTE);
 
-afterAll(() => rm(folder, { recursive: true }));
-
 test(
   'an import that is killed again and again ends, run once more, in the state of an import that was not killed',
   async () => {
     say(`seed ${SEED} (set KILL_SEED to repeat), ${KILLS} kills`);
     for (let kills = 0; kills < KILLS; ) {
       const home = await createTestHome();
-      try {
-        kills += await killImports(home, KILLS - kills);
-        expect(await runDms(['import', file], home.environment)).toMatchObject({ code: 0 });
-        expect(await runDms(['verify'], home.environment)).toMatchObject({ code: 0 });
-        expect(differences(expected, await answersIn(home.environment, expected.keys()))).toEqual([]);
-      } finally {
-        await home.remove();
-      }
+      onTestFinished(home.remove);
+      kills += await killImports(home, KILLS - kills);
+      expect(await runDms(['import', file], home.environment)).toMatchObject({ code: 0 });
+      expect(await runDms(['verify'], home.environment)).toMatchObject({ code: 0 });
+      expect(differences(expected, await answersIn(home.environment, expected.keys()))).toEqual([]);
     }
   },
   (10 + 2 * KILLS) * MINUTE,

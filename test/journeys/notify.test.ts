@@ -12,7 +12,8 @@ import type { Database } from '../../src/database/client.js';
 import type { Observation } from '../../src/model/observation.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { openMigrated, TEST_SERVER } from '../support/database.js';
-import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
+import { startDnsServer } from '../support/dns-server.js';
+import { keepUntilEnd } from '../support/keep.js';
 import { IS_LONG, repeats, say } from '../support/long-form.js';
 import { observation } from '../support/observations.js';
 import { HAS_POSTGRESQL, PostgresqlCluster } from '../support/postgresql-cluster.js';
@@ -184,7 +185,7 @@ interface Told {
 describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('notifications', () => {
   const random = randomNumbers(SEED);
   let cluster: PostgresqlCluster;
-  let dns: DnsTestServer;
+  const keep = keepUntilEnd();
   let database: Database;
   let environment: Readonly<Record<string, string>>;
   let notifications: readonly Told[] = [];
@@ -196,15 +197,16 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('notifications', (
 
   beforeAll(async () => {
     say(`seed ${SEED} (set NOTIFY_SEED to repeat), ${CHANGES} changes`);
-    [cluster, dns] = await Promise.all([PostgresqlCluster.start(), startDnsServer()]);
-    database = await openMigrated(cluster.url);
+    cluster = keep(await PostgresqlCluster.start());
+    const dns = keep(await startDnsServer());
+    database = keep(await openMigrated(cluster.url));
     const secrets = { all: '', some: '' };
     // One that hangs does so for ten seconds: that takes too long for the short form.
     const kinds = (['fails', 'is gone', 'is busy', 'is slow', 'hangs'] as const).slice(0, repeats(5, 4));
-    const all = await startFaultyReceiver({ every: repeats(60, 4), kinds }, () => secrets.all);
+    const all = keep(await startFaultyReceiver({ every: repeats(60, 4), kinds }, () => secrets.all));
     const others = { every: repeats(15, 2), kinds: kinds.toReversed() };
-    const some = await startFaultyReceiver(others, () => secrets.some);
-    const mail = await startFaultyMailServer({ every: repeats(90, 4), kinds: ['fails', 'is slow'] });
+    const some = keep(await startFaultyReceiver(others, () => secrets.some));
+    const mail = keep(await startFaultyMailServer({ every: repeats(90, 4), kinds: ['fails', 'is slow'] }));
     environment = {
       DATABASE_URL: cluster.url,
       DNS_SERVERS: `127.0.0.1:${dns.port}`,
@@ -237,10 +239,6 @@ describe.skipIf(!HAS_POSTGRESQL || TEST_SERVER !== undefined)('notifications', (
     isOver = true;
     for (const { child } of senders) child.kill('SIGKILL');
     await Promise.all(senders.map(({ result }) => result));
-    for (const { receiver } of notifications) await receiver.close();
-    await database?.close();
-    await dns?.close();
-    await cluster?.remove();
   });
 
   /** Starts a sender where there is none, as an init system does. */

@@ -1,8 +1,7 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
-import { HAS_DEBIAN_SERVERS, startDebianServers } from '../support/debian-servers.js';
+import { expect, onTestFinished, test } from 'vitest';
+import { databaseOfFile } from '../support/database.js';
 import { startDnsServer } from '../support/dns-server.js';
-import { settingsToObserve, startHttpServer } from '../support/web-server.js';
+import { type ServedResponse, settingsToObserve, startHttpServer } from '../support/web-server.js';
 import { runDms } from './dms-command.js';
 import { answersIn } from './serving.js';
 
@@ -23,24 +22,19 @@ $ORIGIN example.test.
 ns1 A 127.0.0.1
 `;
 
-interface Stage {
-  readonly zone: string;
-  readonly status?: number;
-  readonly site: readonly (readonly [name: string, value: string])[];
-}
-
 const VIA = ['Via', '1.1 a, 1.1 b'] as const;
 const FIRST_VIA = [['Via', '1.1 a'] as const, ['Via', '1.1 b'] as const];
 
 /** The zone and the site at each of the four times that are observed. */
-const STAGES: readonly Stage[] = [
+const STAGES = [
   {
     zone: `@ SOA ns1 hostmaster 4294967294 7200 900 1209600 300
 @ A 127.0.0.1
 @ A 127.0.0.8
 @ TXT "v=spf1 -all"
 www CNAME @`,
-    site: [['X-Powered-By', 'one'], ['Date', 'Mon'], ...FIRST_VIA, ['X-Old', 'was']],
+    status: 200,
+    fields: [['X-Powered-By', 'one'], ['Date', 'Mon'], ...FIRST_VIA, ['X-Old', 'was']],
   },
   {
     // Another order, another time to live and another case are no change.
@@ -50,7 +44,8 @@ www CNAME @`,
 @ TXT "v=spf1 -all"
 @ TXT "a \"quoted\" part" "and \000 \255 octets"
 www CNAME @`,
-    site: [['X-Powered-By', 'two'], ['Date', 'Tue'], VIA],
+    status: 200,
+    fields: [['X-Powered-By', 'two'], ['Date', 'Tue'], VIA],
   },
   {
     zone: `@ SOA ns1 hostmaster 4294967295 7200 900 1209600 300
@@ -59,7 +54,7 @@ www CNAME @`,
 www CNAME other
 other A 127.0.0.1`,
     status: 404,
-    site: [['X-Powered-By', 'two'], ['X-Old', 'was'], VIA],
+    fields: [['X-Powered-By', 'two'], ['X-Old', 'was'], VIA],
   },
   {
     zone: `@ SOA ns1 hostmaster 4294967295 7200 900 1209600 300
@@ -67,11 +62,10 @@ other A 127.0.0.1`,
 @ A 127.0.0.8
 www CNAME other
 other A 127.0.0.1`,
-    site: [['X-Powered-By', 'one'], ['X-Old', 'was'], VIA],
+    status: 200,
+    fields: [['X-Powered-By', 'one'], ['X-Old', 'was'], VIA],
   },
-];
-
-const zoneOf = ({ zone }: Stage) => `$TTL 60\n${CONSTANT}${zone}\n`;
+] satisfies readonly (ServedResponse & { readonly zone: string })[];
 
 /** In the place of a time that is null. */
 const NEVER = -1;
@@ -119,44 +113,31 @@ const HEADERS = [
   },
 ];
 
-let database: TestDatabase;
+const database = databaseOfFile();
 
-beforeAll(async () => {
-  database = await openTestDatabase();
-});
-beforeEach(() => emptyTestDatabase(database));
-afterAll(() => database.close());
-
-async function observe(domain: string, dnsPort: number, sitePort: number, types: string): Promise<void> {
-  const { code, stderr } = await runDms(['observe', domain], {
-    ...database.environment,
-    ...settingsToObserve(dnsPort, sitePort),
-    OBSERVE_DNS_TYPES: types,
-  });
-  expect([code, stderr]).toEqual([0, '']);
-}
-
-/** Answers of Get domain with each time replaced by its place among the times of the answer. */
-async function storiesOf(...domains: readonly string[]) {
+/** An answer of Get domain with each time replaced by its place among the times of the answer. */
+function storyIn(body: string) {
   const isTime = (key: string) => ['created', 'lastUpdate', 'firstSeen', 'removed', 'date'].includes(key);
-  const answers = await answersIn({ ...database.environment, ROLE: 'api' }, domains);
-  return [...answers.values()].map((body) => {
-    const times = [...new Set(body.match(/\d{4}-\d\d-\d\dT[\d:.]+Z/g))].sort();
-    return JSON.parse(body, (key, value) => (isTime(key) ? times.indexOf(value) : value));
-  });
+  const times = [...new Set(body.match(/\d{4}-\d\d-\d\dT[\d:.]+Z/g))].sort();
+  return JSON.parse(body, (key, value) => (isTime(key) ? times.indexOf(value) : value));
 }
 
 test('zone and site that change three times are told exactly, with every type of record; of an alias its CNAME, and the address under the owner that has it', async () => {
   const [dns, site] = [await startDnsServer(), await startHttpServer()];
-  for (const stage of STAGES) {
-    dns.setZone(zoneOf(stage));
-    site.serve({ status: stage.status ?? 200, fields: stage.site });
-    for (const domain of ['example.test', 'www.example.test']) {
-      await observe(domain, dns.port, site.port, 'SRV, PTR, NAPTR, HINFO, DS, HTTPS, TYPE65534');
-    }
+  onTestFinished(() => Promise.all([dns.close(), site.close()]).then(() => {}));
+  const settings = {
+    ...database.environment,
+    ...settingsToObserve(dns.port, site.port),
+    OBSERVE_DNS_TYPES: 'SRV, PTR, NAPTR, HINFO, DS, HTTPS, TYPE65534',
+  };
+  const domains = ['example.test', 'www.example.test'];
+  for (const { zone, status, fields } of STAGES) {
+    dns.setZone(`$TTL 60\n${CONSTANT}${zone}\n`);
+    site.serve({ status, fields });
+    expect(await runDms(['observe', ...domains], settings)).toMatchObject({ code: 0, stderr: '' });
   }
-  await Promise.all([dns.close(), site.close()]);
-  const [story, { dnsRecords }] = await storiesOf('example.test', 'www.example.test');
+  const answers = await answersIn({ ...database.environment, ROLE: 'api' }, domains);
+  const [story, { dnsRecords }] = Array.from(answers.values(), storyIn);
   const all = { dnsRecords: RECORDS, httpHeaders: HEADERS };
   expect(story).toEqual({ domain: 'example.test', created: 0, lastUpdate: 3, ...all });
   const alias = [
@@ -167,30 +148,3 @@ test('zone and site that change three times are told exactly, with every type of
   ];
   expect(dnsRecords).toEqual(expect.arrayContaining(alias));
 });
-
-test.skipIf(!HAS_DEBIAN_SERVERS)(
-  'a zone of nsd behind unbound, and a site of nginx, that change three times are told exactly',
-  async () => {
-    // A zone's DS records are at its parent: a resolver does not query the zone for them.
-    const marked = (stage: Stage) => zoneOf(stage).replace(/^@ DS .*\n/m, '');
-    const siteOf = ({ status = 200, site }: Stage) => {
-      const own = site.filter(([name]) => name !== 'Date');
-      const fields = own.map(([name, value]) => `add_header ${name} "${value}" always;`);
-      return `${fields.join(' ')} return ${status} "ok";`;
-    };
-    for (const stage of STAGES) {
-      // Started anew, they have the stage at once.
-      const { resolverPort, sitePort, close } = await startDebianServers(marked(stage), siteOf(stage));
-      const site = () => fetch(`http://127.0.0.1:${sitePort}/`).catch(() => null);
-      await expect.poll(site).not.toBeNull();
-      await observe('example.test', resolverPort, sitePort, 'SRV, PTR, NAPTR, HINFO, HTTPS, TYPE65534');
-      await close();
-    }
-    const dnsRecords = RECORDS.filter(({ data }) => data.type !== 'DS');
-    // nginx adds fields of its own.
-    const httpHeaders = expect.arrayContaining(HEADERS);
-    expect(await storiesOf('example.test')).toMatchObject([
-      { created: 0, lastUpdate: 3, dnsRecords, httpHeaders },
-    ]);
-  },
-);

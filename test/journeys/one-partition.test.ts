@@ -7,13 +7,7 @@ import { watchDomains } from '../../src/observer/schedule/watch-list.js';
 import { forget } from '../../src/recorder/forget.js';
 import { createRecorder, type Recorder } from '../../src/recorder/recorder.js';
 import { askGraphql, askRest } from '../support/ask.js';
-import {
-  IS_POOLED,
-  onShards,
-  openTestDatabase,
-  TEST_SERVER,
-  type TestDatabase,
-} from '../support/database.js';
+import { databaseOfFile, IS_POOLED, onShards, TEST_SERVER } from '../support/database.js';
 import { type ObservationParts, observation, timeText } from '../support/observations.js';
 import { bearer, startTestService, type TestService } from '../support/service.js';
 
@@ -40,7 +34,7 @@ const HOMES = [
 describe.skipIf(TEST_SERVER === undefined || IS_POOLED).each(HOMES)(
   'on tables that are divided as on $home, of one domain',
   ({ executions, isPlan }) => {
-    let kept: TestDatabase;
+    const kept = databaseOfFile(({ pool }) => partitionTables(pool, PARTITIONS));
     let database: Database;
     let service: TestService;
     let recorder: Recorder;
@@ -48,8 +42,6 @@ describe.skipIf(TEST_SERVER === undefined || IS_POOLED).each(HOMES)(
     const executed: Executed[] = [];
 
     beforeAll(async () => {
-      kept = await openTestDatabase();
-      await partitionTables(kept.pool, PARTITIONS);
       // From the next connection on, PostgreSQL sends the plan of each statement with its result.
       const { rows } = await kept.pool.query('SELECT quote_ident(current_database()) AS name');
       for (const setting of [
@@ -82,7 +74,6 @@ describe.skipIf(TEST_SERVER === undefined || IS_POOLED).each(HOMES)(
     afterAll(async () => {
       await service.stop();
       await database.close();
-      await kept.close();
     });
 
     async function executedBy(work: (time: number) => Promise<unknown>): Promise<readonly Executed[]> {

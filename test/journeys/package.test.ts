@@ -1,11 +1,11 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TEST_SERVER } from '../support/database.js';
 import { freePort } from '../support/free-port.js';
@@ -49,9 +49,8 @@ describe.skipIf(!IS_INSTALLED)('installed from its file in an empty folder', () 
     for (const name of copied) await cp(join(ROOT, name), join(checkout, name), { recursive: true });
     // By hard links, where both are on one file system.
     const [from, to] = [join(ROOT, 'node_modules'), join(checkout, 'node_modules')];
-    if ((await run('cp', ['-al', from, to], folder)).code !== 0)
-      await succeed('cp', ['-a', from, to], folder);
-    await succeed('npm', ['pack', '--ignore-scripts=false', '--pack-destination', folder], checkout);
+    await run('cp', ['-al', from, to], folder).catch(() => run('cp', ['-a', from, to], folder));
+    await run('npm', ['pack', '--ignore-scripts=false', '--pack-destination', folder], checkout);
     expect(readFileSync(join(checkout, 'package.json'), 'utf8')).toBe(
       readFileSync(join(ROOT, 'package.json'), 'utf8'),
     );
@@ -60,21 +59,13 @@ describe.skipIf(!IS_INSTALLED)('installed from its file in an empty folder', () 
     place = join(folder, 'place');
     await mkdir(place);
     const file = readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? '';
-    await succeed('npm', ['install', '--ignore-scripts', '--offline', join('..', file)], place);
+    await run('npm', ['install', '--ignore-scripts', '--offline', join('..', file)], place);
   }, 600_000);
   afterAll(() => rm(folder, { recursive: true }));
 
-  async function run(program: string, args: readonly string[], cwd: string) {
-    const child = spawn(program, args, { cwd, env: ENVIRONMENT, stdio: ['ignore', 'pipe', 'pipe'] });
-    const [said, closed] = [Promise.all([text(child.stdout), text(child.stderr)]), once(child, 'close')];
-    const [[stdout, stderr], [code]] = [await said, await closed];
-    return { code, stdout, stderr };
-  }
-
-  async function succeed(program: string, args: readonly string[], cwd: string): Promise<string> {
-    const { code, stdout, stderr } = await run(program, args, cwd);
-    expect([code, code === 0 ? '' : stdout + stderr], [program, ...args].join(' ')).toEqual([0, '']);
-    return stdout;
+  /** Runs a program. @returns what it prints. @throws Error if it fails, with that. */
+  async function run(program: string, args: readonly string[], cwd: string): Promise<string> {
+    return (await promisify(execFile)(program, args, { cwd, env: ENVIRONMENT })).stdout;
   }
 
   test('the installed package has the versions of package-lock.json, and none of what only development needs', () => {
@@ -98,11 +89,11 @@ describe.skipIf(!IS_INSTALLED)('installed from its file in an empty folder', () 
   test('the installed package imports and shows by npx dms, with its data in the folder where it is called', async () => {
     const line = observationLine({ domain: 'packed.example', at: 1, records: ['192.0.2.1'] });
     await writeFile(join(place, 'observations.ndjson'), line);
-    await succeed('npx', ['dms', 'import', 'observations.ndjson'], place);
-    expect(await succeed('npx', ['dms', 'show', 'packed.example'], place)).toContain('192.0.2.1');
+    await run('npx', ['dms', 'import', 'observations.ndjson'], place);
+    expect(await run('npx', ['dms', 'show', 'packed.example'], place)).toContain('192.0.2.1');
     expect(existsSync(join(place, 'data'))).toBe(true);
-    const wrong = await run('npx', ['dms', 'watch'], place);
-    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('Usage: dms watch')]);
+    const failure = { code: 2, stderr: expect.stringContaining('Usage: dms watch') };
+    await expect(run('npx', ['dms', 'watch'], place)).rejects.toMatchObject(failure);
   });
 
   test('the installed package serves both APIs, the page and the documents, and installs nothing', async () => {

@@ -9,7 +9,7 @@ import { body, CHANGE_KINDS, changeItems } from '../replay/body.js';
 import { type DomainHistory, HTTP, latestOf } from '../replay/domain-history.js';
 import { bodies, replayLines } from '../replay/replay.js';
 import { askGraphql } from '../support/ask.js';
-import { openTestDatabase, TEST_SERVER, type TestDatabase } from '../support/database.js';
+import { databaseOfFile, TEST_SERVER } from '../support/database.js';
 import { repeats } from '../support/long-form.js';
 import { NOW } from '../support/observations.js';
 import { allChanges, expectInstants, type Query, type TimedLine, timedLines } from './instants.js';
@@ -19,17 +19,15 @@ import { answersOf, differences, type LocalServing, serveLocally } from './servi
 /** RANDOM_RUNS=5000 looks longer. */
 const numRuns = Number(process.env['RANDOM_RUNS'] ?? repeats(30, 6));
 vi.setConfig({ testTimeout: 60_000 + 2_000 * numRuns });
-let database: TestDatabase;
+const database = databaseOfFile();
 let serving: LocalServing;
 
 beforeAll(async () => {
-  database = await openTestDatabase();
   serving = await serveLocally(database.environment);
 });
-afterAll(async () => {
+afterAll(() => {
   vi.resetConfig();
-  await serving.close();
-  await database.close();
+  return serving.close();
 });
 
 /** Each run has domains of its own, so that nothing has to be erased between them. */

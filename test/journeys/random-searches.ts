@@ -189,13 +189,15 @@ export const paging = fc.record({ first: pageLength, byEdge: fc.boolean() });
 export const several = <Question>(question: fc.Arbitrary<Question>) =>
   fc.noBias(fc.array(fc.tuple(question, paging), { minLength: 1, maxLength: 6 }));
 
+type FoundDomain = Readonly<{ name: string; lastChange: string }>;
+
 export interface RecordMatch {
-  readonly domain: string;
+  readonly domain: FoundDomain;
   readonly record: Readonly<Record<string, unknown>> & { firstSeen: string; removed: string | null };
 }
 
 interface HeaderMatch {
-  readonly domain: string;
+  readonly domain: FoundDomain;
   readonly name: string;
   readonly value: string;
   readonly from: string;
@@ -212,8 +214,14 @@ export function byName(histories: readonly DomainHistory[]): DomainHistory[] {
   return histories.toSorted((one, other) => (one.domain < other.domain ? -1 : 1));
 }
 
+const foundDomain = (history: DomainHistory) => ({
+  name: history.domain,
+  lastChange: lastChangeOf(history),
+});
+
 export function recordsOf(history: DomainHistory): RecordMatch[] {
-  const { domain, dnsRecords } = JSON.parse(body(history).replaceAll('"minimum-ttl"', '"minimumTtl"'));
+  const domain = foundDomain(history);
+  const { dnsRecords } = JSON.parse(body(history).replaceAll('"minimum-ttl"', '"minimumTtl"'));
   return dnsRecords.map(({ data, ...times }: { data: object }) => ({
     domain,
     record: { ...withGraphqlNames(data), ...times },
@@ -228,9 +236,10 @@ function withGraphqlNames(data: object): object {
 }
 
 /** Each time that a header of a domain had a value. */
-function headerStaysOf({ domain, changes }: DomainHistory): HeaderMatch[] {
+function headerStaysOf(history: DomainHistory): HeaderMatch[] {
   const stays: HeaderMatch[] = [];
-  for (const { date, name, new: value = null } of changes) {
+  const domain = foundDomain(history);
+  for (const { date, name, new: value = null } of history.changes) {
     if (name === undefined) continue;
     const last = stays.findLast((stay) => stay.name === name);
     if (last?.to === null) last.to = date;
@@ -347,7 +356,7 @@ const HEADERS_FOUND = `query ($where: HttpHeaderFilter!, $first: Int!, $after: S
 const DOMAINS_FOUND = `query ($where: DomainFilter, $first: Int!, $after: String) {
   page: searchDomains(where: $where, first: $first, after: $after) ${page('name created lastUpdate lastChange')} }`;
 const EVERY_RECORD = `query ($names: [String!]!, $at: Timestamp) {
-  domains(names: $names, at: $at) { name dnsRecords { ${RECORD} } } }`;
+  domains(names: $names, at: $at) { name lastChange dnsRecords { ${RECORD} } } }`;
 
 const HEADER = 'name value present history { event date new old }';
 export const OWN_LISTS = `query ($name: String!, $at: Timestamp, $types: [String!], $present: Boolean, $names: [String!]) {
@@ -421,9 +430,9 @@ async function readRecords(url: string, histories: readonly DomainHistory[], at:
   for (let from = 0; from < histories.length; from += DOMAINS_AT_ONCE) {
     const names = histories.slice(from, from + DOMAINS_AT_ONCE).map(({ domain }) => domain);
     const { data } = await askGraphql({ url }, EVERY_RECORD, { names, at });
-    const found: { name: string; dnsRecords: RecordMatch['record'][] }[] = data.domains;
+    const found: (FoundDomain & { dnsRecords: RecordMatch['record'][] })[] = data.domains;
     records.push(
-      ...found.flatMap(({ name, dnsRecords }) => dnsRecords.map((record) => ({ domain: name, record }))),
+      ...found.flatMap(({ dnsRecords, ...domain }) => dnsRecords.map((record) => ({ domain, record }))),
     );
   }
   expectSame(
@@ -431,18 +440,6 @@ async function readRecords(url: string, histories: readonly DomainHistory[], at:
     histories.flatMap(recordsOf),
   );
   return records;
-}
-
-/** Matches with their domains as of the same time, as GraphQL has them. */
-function withDomains<Match extends { readonly domain: string }>(
-  matches: readonly Match[],
-  histories: readonly DomainHistory[],
-) {
-  const lastChanges = new Map(histories.map((each) => [each.domain, lastChangeOf(each)]));
-  return matches.map(({ domain: name, ...match }) => ({
-    ...match,
-    domain: { name, lastChange: lastChanges.get(name) },
-  }));
 }
 
 /** Compares lists, and shows only where they differ first: of long lists with long texts that would take minutes. */
@@ -466,22 +463,20 @@ function expectFound(query: string, matchesFor: (asked: Searched, where: Filter)
   };
 }
 
-export const expectRecords = expectFound(RECORDS_FOUND, async ({ historiesAt, recordsAt }, where) => {
-  const matches = (await recordsAt(where.at)).filter((match) => meetsRecordFilter(match, where));
-  return withDomains(matches, historiesAt(where.at));
-});
+export const expectRecords = expectFound(RECORDS_FOUND, async ({ recordsAt }, where) =>
+  (await recordsAt(where.at)).filter((match) => meetsRecordFilter(match, where)),
+);
 
 export const expectHeaders = expectFound(HEADERS_FOUND, async ({ historiesAt }, where) => {
-  const histories = historiesAt(where.at);
-  const matches = histories.flatMap(headerStaysOf).filter((match) => meetsHeaderFilter(match, where));
-  return withDomains(matches, histories);
+  const stays = historiesAt(where.at).flatMap(headerStaysOf);
+  return stays.filter((match) => meetsHeaderFilter(match, where));
 });
 
 export const expectDomains = expectFound(DOMAINS_FOUND, async ({ historiesAt }, where) => {
   const matches = historiesAt().filter((history) => meetsDomainFilter(history, where));
   return matches.map((history) => {
-    const { domain: name, created, lastUpdate } = history;
-    return { name, created, lastUpdate, lastChange: lastChangeOf(history) };
+    const { created, lastUpdate } = history;
+    return { created, lastUpdate, ...foundDomain(history) };
   });
 });
 

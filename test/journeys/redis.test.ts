@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { askGraphql } from '../support/ask.js';
-import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { databaseOfFile } from '../support/database.js';
 import { HAS_REDIS, type RedisServer, startRedis } from '../support/redis-server.js';
 import { insertDomain } from '../support/rows.js';
 import {
@@ -14,13 +14,7 @@ const UNUSED_PORT = 1;
 const AWAY = 'Redis is unavailable: each process counts rate limits by itself';
 const BACK = 'Redis is available again: rate limits are shared with other processes';
 
-let database: TestDatabase;
-
-beforeAll(async () => {
-  database = await openTestDatabase();
-  await insertDomain(database.pool, { name: 'example.com' });
-});
-afterAll(() => database.close());
+const database = databaseOfFile(({ pool }) => insertDomain(pool, { name: 'example.com' }));
 
 const start = (options: TestServiceOptions) => startServiceForTest({ database, ...options });
 

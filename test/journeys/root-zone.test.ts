@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { openDatabase } from '../../src/database/client.js';
 import { parseDnsRecord } from '../../src/model/dns-record.js';
 import { parseInstant } from '../../src/model/instant.js';
@@ -22,7 +22,7 @@ import {
   recordsOf,
   searched,
 } from './random-searches.js';
-import { answersIn, differences, serve } from './serving.js';
+import { answersIn, differences, serveLocally } from './serving.js';
 
 /** An xz-compressed file with 208 versions of the DNS root zone as observations; README of bench/ says more. */
 const ROOT_ZONE_FILE = process.env['ROOT_ZONE_FILE'] ?? '';
@@ -49,13 +49,10 @@ function filterLike({ record }: RecordMatch): fc.Arbitrary<Filter> {
   return fc.tuple(fc.constantFrom(...values), options).map(([value, option]) => ({ ...value, ...option }));
 }
 
-async function whileServing<Result>(home: TestHome, work: (url: string) => Promise<Result>): Promise<Result> {
-  const serving = await serve(home.environment);
-  try {
-    return await work(serving.url);
-  } finally {
-    await serving.close();
-  }
+async function serveForTest({ environment }: TestHome): Promise<string> {
+  const { url, close } = await serveLocally(environment);
+  onTestFinished(close);
+  return url;
 }
 
 /** Of the short form: what random observations give. */
@@ -109,7 +106,7 @@ describe.skipIf(ROOT_ZONE_FILE === '' || !IS_LONG)('the history of the DNS root 
     process.stderr.write(`seed ${seed}\n`);
     const names = [...replay.keys()].filter((_, at) => at % 15 === seed % 15);
     const lines = await linesOfDomains(names);
-    await whileServing(home, (url) => expectInstants(url, lines, { seed, count: 1_000 }));
+    await expectInstants(await serveForTest(home), lines, { seed, count: 1_000 });
   });
 
   it('the history of the DNS root zone is found by value: 300 random questions across its domains give what a plain filter over everything gives', async () => {
@@ -118,14 +115,12 @@ describe.skipIf(ROOT_ZONE_FILE === '' || !IS_LONG)('the history of the DNS root 
     const histories = byName([...replay.values()]);
     const filter = fc.constantFrom(...histories.flatMap(recordsOf)).chain(filterLike);
     const questions = fc.tuple(filter, fc.integer({ min: 20, max: 500 }));
-    await whileServing(home, async (url) => {
-      const everything = searched(url, () => histories);
-      let found = 0;
-      for (const [where, first] of fc.sample(questions, { seed, numRuns: 300 })) {
-        found += await expectRecords(everything, where, { first, byEdge: false });
-      }
-      expect(found).toBeGreaterThan(300);
-    });
+    const everything = searched(await serveForTest(home), () => histories);
+    let found = 0;
+    for (const [where, first] of fc.sample(questions, { seed, numRuns: 300 })) {
+      found += await expectRecords(everything, where, { first, byEdge: false });
+    }
+    expect(found).toBeGreaterThan(300);
   });
 
   it.skipIf(!HAS_ZONE_CHECKERS)(
@@ -156,13 +151,12 @@ describe.skipIf(ROOT_ZONE_FILE === '' || !IS_LONG)('the history of the DNS root 
     const page = readFileSync(new URL('../../docs/questions.md', import.meta.url), 'utf8');
     const blocks = [...page.matchAll(/^```\n(curl .*?)\n\n(.*?)\n```$/gms)];
     expect(blocks).toHaveLength(3);
-    await whileServing(home, async (url) => {
-      for (const [, command = '', shown] of blocks) {
-        const here = command.replace('http://127.0.0.1:4000', url);
-        const { stdout } = await promisify(execFile)('bash', ['-c', here]);
-        expect(stdout.trim()).toBe(shown);
-      }
-    });
+    const url = await serveForTest(home);
+    for (const [, command = '', shown] of blocks) {
+      const here = command.replace('http://127.0.0.1:4000', url);
+      const { stdout } = await promisify(execFile)('bash', ['-c', here]);
+      expect(stdout.trim()).toBe(shown);
+    }
   });
 
   it('the history of the DNS root zone is that of the whole file, when its older half is put before the newer one', async () => {
@@ -171,16 +165,13 @@ describe.skipIf(ROOT_ZONE_FILE === '' || !IS_LONG)('the history of the DNS root 
         .filter((line: string) => /"observedAt":"(?:201)/.test(line) === isOlder)
         .map((line: string) => `${line}\n`);
     const halves = await createTestHome();
-    try {
-      expect(await importInto(halves, half(false))).toMatchObject({ code: 0 });
-      const older = await importInto(halves, half(true), '--backfill');
-      expect(older).toMatchObject({ code: 0, stdout: expect.stringMatching(/^recorded +[1-9]/m) });
-      const [expected, found] = [home, halves].map(({ environment }) => runDms(['export'], environment));
-      expect((await found)?.stdout === (await expected)?.stdout).toBe(true);
-      expect(await runDms(['verify'], halves.environment)).toMatchObject({ code: 0 });
-    } finally {
-      await halves.remove();
-    }
+    onTestFinished(halves.remove);
+    expect(await importInto(halves, half(false))).toMatchObject({ code: 0 });
+    const older = await importInto(halves, half(true), '--backfill');
+    expect(older).toMatchObject({ code: 0, stdout: expect.stringMatching(/^recorded +[1-9]/m) });
+    const [expected, found] = [home, halves].map(({ environment }) => runDms(['export'], environment));
+    expect((await found)?.stdout === (await expected)?.stdout).toBe(true);
+    expect(await runDms(['verify'], halves.environment)).toMatchObject({ code: 0 });
   });
 
   it('the history of the DNS root zone stays the same in every byte and version when it is imported a second time, and breaks no rule that `dms verify` checks', async () => {

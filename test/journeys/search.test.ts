@@ -9,7 +9,7 @@ import { standInForCitus } from '../support/citus.js';
 import { emptyTestDatabase, onShards, TEST_SERVER } from '../support/database.js';
 import { IS_LONG, repeats } from '../support/long-form.js';
 import { NOW } from '../support/observations.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { serviceOfFile } from '../support/service.js';
 import type { ObservationLine } from './random-observations.js';
 import {
   DOMAINS,
@@ -46,19 +46,10 @@ const numRuns = Number(process.env['RANDOM_RUNS'] ?? repeats(20, 4));
 const TIMEOUT = 90_000 + 4_000 * numRuns;
 vi.setConfig({ testTimeout: TIMEOUT });
 
-let service: TestService;
+const service = serviceOfFile({}, ({ database }) => standInForCitus(database.pool));
 /** On the same database, with the statements for tables that are distributed over a Citus cluster. */
-let onCluster: TestService;
-beforeAll(async () => {
-  service = await startTestService();
-  await standInForCitus(service.database.pool);
-  onCluster = await startTestService({ database: onShards(service.database), role: 'api' });
-});
-afterAll(async () => {
-  vi.resetConfig();
-  await onCluster.stop();
-  await service.stop();
-});
+const onCluster = serviceOfFile(() => ({ database: onShards(service.database), role: 'api' }));
+afterAll(() => void vi.resetConfig());
 
 /** Every other question is answered on shards. */
 function answering(question: number): string {

@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import pLimit from 'p-limit';
 import { expect } from 'vitest';
 import { requireDocumentedAnswers } from '../support/documented-fetch.js';
 import { type CommandResult, startDms, startLocalDms } from './dms-command.js';
@@ -82,21 +83,16 @@ export async function answersOf(
   domains: Iterable<string>,
   query = '',
 ): Promise<Map<string, string>> {
-  const waiting = [...domains];
-  const found = new Map(waiting.map((domain) => [domain, '']));
-  const ask = async () => {
-    for (let domain = waiting.pop(); domain !== undefined; domain = waiting.pop()) {
-      const path = `${url}/api/v1/domain/${domain}${query}`;
-      let response = await fetch(path);
-      for (let time = 1; response.status === 503 && time < MOST_TRIES; time += 1) {
-        await response.text();
-        response = await fetch(path);
-      }
-      found.set(domain, await response.text());
+  const ask = async (domain: string) => {
+    const path = `${url}/api/v1/domain/${domain}${query}`;
+    let response = await fetch(path);
+    for (let time = 1; response.status === 503 && time < MOST_TRIES; time += 1) {
+      await response.text();
+      response = await fetch(path);
     }
+    return [domain, await response.text()] as const;
   };
-  await Promise.all(Array.from({ length: CONCURRENCY }, ask));
-  return found;
+  return new Map(await pLimit(CONCURRENCY).map(domains, ask));
 }
 
 /** The same of a database that nothing serves. */

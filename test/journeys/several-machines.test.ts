@@ -2,17 +2,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Database } from '../../src/database/client.js';
 import type { Observation } from '../../src/model/observation.js';
-import { watchDomains } from '../../src/observer/schedule/watch-list.js';
 import { createRecorder, type Recorder } from '../../src/recorder/recorder.js';
 import { openMigrated, TEST_SERVER } from '../support/database.js';
-import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
+import { keepUntilEnd } from '../support/keep.js';
 import { IS_LONG } from '../support/long-form.js';
 import { observation, timeText } from '../support/observations.js';
-import { CONNECT_QUERY, HAS_PGBOUNCER, type Pgbouncer, startPgbouncer } from '../support/pgbouncer.js';
+import { CONNECT_QUERY, HAS_PGBOUNCER, startPgbouncer } from '../support/pgbouncer.js';
 import { PostgresqlCluster } from '../support/postgresql-cluster.js';
 import { HAS_REDIS, type RedisServer, startRedis } from '../support/redis-server.js';
-import { settingsToObserve, startHttpServer, type WebServer } from '../support/web-server.js';
-import { type DmsCommand, startDms } from './dms-command.js';
 import { type Serving, serve } from './serving.js';
 
 const SECOND = 1000;
@@ -26,11 +23,8 @@ const MOST_BEHIND = 5;
 /** In milliseconds, after the primary is back, until writes are accepted again. */
 const RECOVERY = 8 * SECOND;
 const APIS = 3;
-const WORKERS = 2;
 const CLIENTS = 6;
 const DOMAINS = Array.from({ length: 30 }, (_, number) => `d${number}.example`);
-/** In seconds: for how long a worker has a domain to itself. */
-const LEASE = 5;
 
 /** What a client has of a domain: the entity tag of the answer, and the number of its latest observation. */
 type Held = Readonly<{ tag: string; number: number }>;
@@ -40,16 +34,13 @@ type Reply = Readonly<{ status: number; headers: Headers; text: string }>;
 describe.skipIf(!IS_LONG || !HAS_PGBOUNCER || !HAS_REDIS || TEST_SERVER !== undefined)(
   'a service of many processes on a replicated database',
   () => {
+    const keep = keepUntilEnd();
     let primary: PostgresqlCluster;
     let replicas: readonly PostgresqlCluster[];
-    let pooler: Pgbouncer;
     let redis: RedisServer;
     let database: Database;
-    let dns: DnsTestServer;
-    let site: WebServer;
     let environment: Readonly<Record<string, string>>;
     const apis: (Serving | null)[] = [];
-    const workers: DmsCommand[] = [];
     /** By domain: the numbers of observations that were acknowledged, and when; and of the latest that was tried. */
     const acknowledged = new Map<string, { number: number; at: number }[]>();
     const tried = new Map<string, number>();
@@ -60,17 +51,14 @@ describe.skipIf(!IS_LONG || !HAS_PGBOUNCER || !HAS_REDIS || TEST_SERVER !== unde
     let isOver = false;
 
     beforeAll(async () => {
-      [primary, redis, dns, site] = await Promise.all([
-        PostgresqlCluster.start({ ...CONNECTIONS, wal_keep_size: '1GB' }),
-        startRedis(),
-        startDnsServer(),
-        startHttpServer(),
-      ]);
-      replicas = await Promise.all([primary.startReplica(CONNECTIONS), primary.startReplica(CONNECTIONS)]);
-      pooler = await startPgbouncer(primary.url, CONNECT_QUERY);
-      database = await openMigrated(pooler.url);
-      dns.generate((_name, type) => (type === 'A' ? ['127.0.0.1'] : []));
-      site.serve(() => ({ fields: [['server', 'one']] }));
+      primary = keep(await PostgresqlCluster.start({ ...CONNECTIONS, wal_keep_size: '1GB' }));
+      redis = keep(await startRedis());
+      replicas = [
+        keep(await primary.startReplica(CONNECTIONS)),
+        keep(await primary.startReplica(CONNECTIONS)),
+      ];
+      const pooler = keep(await startPgbouncer(primary.url, CONNECT_QUERY));
+      database = keep(await openMigrated(pooler.url));
       environment = {
         DATABASE_URL: pooler.url,
         DATABASE_READ_URLS: replicas.map(({ url }) => url).join(','),
@@ -80,27 +68,12 @@ describe.skipIf(!IS_LONG || !HAS_PGBOUNCER || !HAS_REDIS || TEST_SERVER !== unde
         LOG_LEVEL: 'silent',
       };
       apis.push(...(await Promise.all(Array.from({ length: APIS }, () => serve(environment)))));
-      for (let worker = 0; worker < WORKERS; worker += 1) workers.push(startWorker());
     });
 
     afterAll(async () => {
       isOver = true;
       await Promise.all(apis.map((api) => api?.close()));
-      for (const { child } of workers) child.kill('SIGKILL');
-      await Promise.all(workers.map(({ result }) => result));
-      await database?.close();
-      await Promise.all([pooler?.close(), redis?.close(), dns?.close(), site?.close()]);
-      for (const server of [...(replicas ?? []), primary]) await server?.remove();
     });
-
-    function startWorker(): DmsCommand {
-      return startDms(['worker'], {
-        ...settingsToObserve(dns.port, site.port),
-        DATABASE_URL: pooler.url,
-        OBSERVE_LEASE: `${LEASE}s`,
-        LOG_LEVEL: 'silent',
-      });
-    }
 
     /** Records observations one after the other, each until it is acknowledged: before, it may be recorded or not. */
     async function write(recorder: Recorder, domains: readonly string[]): Promise<void> {
@@ -197,9 +170,8 @@ describe.skipIf(!IS_LONG || !HAS_PGBOUNCER || !HAS_REDIS || TEST_SERVER !== unde
       }
     }
 
-    test('loses a replica, Redis, an API process, a worker, and the primary for a while: nothing acknowledged is lost, no answer is wrong, and the only errors are 503 while the primary is away', async () => {
+    test('loses a replica, Redis, an API process, and the primary for a while: nothing acknowledged is lost, no answer is wrong, and the only errors are 503 while the primary is away', async () => {
       const recorder = createRecorder(database.pool);
-      await watchDomains(database.writingPrisma, ['watched.example', 'observed.example'], 1_000_000n, 1n);
       const half = DOMAINS.length / 2;
       const writers = [write(recorder, DOMAINS.slice(0, half)), write(recorder, DOMAINS.slice(half))];
       await expect.poll(() => acknowledged.size, { timeout: 10_000 }).toBe(DOMAINS.length);
@@ -220,11 +192,6 @@ describe.skipIf(!IS_LONG || !HAS_PGBOUNCER || !HAS_REDIS || TEST_SERVER !== unde
       await api?.result;
       await pause(STEADY);
       apis[1] = await serve(environment);
-
-      workers[0]?.child.kill('SIGKILL');
-      await workers[0]?.result;
-      await pause(STEADY);
-      workers[0] = startWorker();
 
       const writtenBeforeLoss = counts.written;
       away.from = performance.now();
@@ -258,8 +225,6 @@ describe.skipIf(!IS_LONG || !HAS_PGBOUNCER || !HAS_REDIS || TEST_SERVER !== unde
           await expect.poll(isThere, { timeout: 10_000 }).toBe(bodyOf(domain, last.get(domain) ?? 0));
         }
       }
-      const observed = await database.prisma.watchedDomain.findMany({ where: { observedAt: { not: null } } });
-      expect(observed).toHaveLength(2);
     });
   },
 );

@@ -2,30 +2,23 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { type Database, openDatabase } from '../../src/database/client.js';
-import { createRecorder } from '../../src/recorder/recorder.js';
-import { askGraphql, graphqlRequest } from '../support/ask.js';
-import { openTestDatabase, type TestDatabase, whileLocked } from '../support/database.js';
+import { graphqlRequest } from '../support/ask.js';
+import { databaseOfFile, whileLocked } from '../support/database.js';
 import { domainAliases } from '../support/every-field.js';
-import { observation } from '../support/observations.js';
 import { expectProbes } from '../support/probes.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { serviceOfFile, startTestService } from '../support/service.js';
 
-let home: TestDatabase;
+const home = databaseOfFile();
 /** A query of an answer may take 0.6 seconds: short, since these wait for it. */
 let impatient: Database;
-let service: TestService;
-
 beforeAll(async () => {
-  home = await openTestDatabase();
-  await createRecorder(home.pool).record([observation({ at: 1, records: ['192.0.2.1'] })]);
   impatient = await openDatabase({ ...home.options, queryMilliseconds: 600 });
-  service = await startTestService({ database: impatient });
 });
-afterAll(async () => {
-  await service.stop();
-  await impatient.close();
-  await home.close();
-});
+afterAll(() => impatient.close());
+const service = serviceOfFile(
+  () => ({ database: impatient }),
+  ({ record }) => record({ at: 1, records: ['192.0.2.1'] }),
+);
 
 const ask = ({ url } = service) => fetch(`${url}/api/v1/domain/example.com`);
 
@@ -33,7 +26,7 @@ async function expectUnavailable(): Promise<void> {
   const response = await ask();
   expect([response.status, await response.json()]).toMatchObject([503, { code: 'UNAVAILABLE' }]);
   expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
-  const { errors } = await askGraphql(service, '{ domain(name: "example.com") { name } }');
+  const { errors } = await service.graphql('{ domain(name: "example.com") { name } }');
   expect(errors).toMatchObject([{ extensions: { code: 'UNAVAILABLE' } }]);
   await expectProbes(service.url, 503);
 }
@@ -52,7 +45,7 @@ test('a request of which every domain fails with the database is one line of the
   const requestId = 'all-domains-fail';
   await whileLocked(home.pool, async () => {
     const fields = { 'x-request-id': requestId };
-    const { errors } = await askGraphql(service, domainAliases(20, 'name'), {}, fields);
+    const { errors } = await service.graphql(domainAliases(20, 'name'), {}, fields);
     expect(errors).toHaveLength(20);
   });
   const failures = service.logged.filter(({ msg }) => msg === 'request failed');

@@ -1,21 +1,22 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import type pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/database/client.js';
 import { migrate } from '../../src/database/migrate.js';
 import { readStoredRows } from '../../src/recorder/read-histories.js';
 import { findStoredViolations } from '../../src/recorder/stored-violations.js';
 import { graphqlRequest } from '../support/ask.js';
-import { createTestHome, TEST_SERVER, type TestHome } from '../support/database.js';
+import { createTestHome, TEST_SERVER } from '../support/database.js';
+import { keepUntilEnd } from '../support/keep.js';
 import { observationLine } from '../support/observations.js';
 import { HAS_POSTGRESQL } from '../support/postgresql-cluster.js';
+import { prepareFolder } from '../support/temporary-folder.js';
 import { runDms, startDms } from './dms-command.js';
 import { type Serving, serve } from './serving.js';
 
@@ -30,25 +31,17 @@ const REQUESTS: readonly ((name: string) => readonly [path: string, init?: Reque
 ];
 
 describe('with a process that serves', () => {
-  let folder: string;
-  let home: TestHome;
+  const keep = keepUntilEnd();
+  const { folder } = prepareFolder();
   let environment: Readonly<Record<string, string>>;
   let database: Database;
   let serving: Serving;
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'dms-test-later-'));
-    home = await createTestHome();
+    const home = keep(await createTestHome());
     environment = { ...home.environment, ROLE: 'api' };
-    serving = await serve(environment);
-    database = await openDatabase(home.options);
-  });
-
-  afterAll(async () => {
-    await serving?.close();
-    await database?.close();
-    await home?.remove();
-    await rm(folder, { recursive: true });
+    serving = keep(await serve(environment));
+    database = keep(await openDatabase(home.options));
   });
 
   async function migrateTo(name: string, sql: string): Promise<readonly string[]> {
@@ -146,7 +139,9 @@ test.skipIf(TEST_SERVER === undefined || !HAS_POSTGRESQL)(
   'a database from before the first release is refused, and taken over by the documented step',
   async () => {
     const home = await createTestHome();
+    onTestFinished(home.remove);
     const database = await openDatabase(home.options);
+    onTestFinished(() => database.close());
     const times = { time_first: 1e9, time_last: 1e9 + 1 };
     const sighted = { rrname: 'example.com', rrtype: 'A', rdata: ['192.0.2.1'], ...times };
     for (const line of [observationLine({ at: 1, headers: { via: 'a' } }), JSON.stringify(sighted)]) {
@@ -170,10 +165,10 @@ test.skipIf(TEST_SERVER === undefined || !HAS_POSTGRESQL)(
     const { stdout } = await promisify(execFile)('bash', ['-euc', script], { env });
     expect(stdout).toContain('No violations in 1 domains');
     expect(await runDms(['export'], home.environment)).toEqual(before);
-    await database.close();
-    await home.remove();
   },
 );
+
+const { folder: baseline } = prepareFolder();
 
 /** Makes the tables anew as the first migration does, with the rows that are there. */
 async function returnToBaseline(pool: pg.Pool): Promise<void> {
@@ -184,10 +179,8 @@ async function returnToBaseline(pool: pg.Pool): Promise<void> {
     stored.push([table, rows[0].rows]);
   }
   await pool.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
-  const folder = await mkdtemp(join(tmpdir(), 'dms-test-baseline-'));
-  await cp('prisma/migrations/0001_baseline', join(folder, '0001_baseline'), { recursive: true });
-  await migrate(pool, pathToFileURL(`${folder}/`));
-  await rm(folder, { recursive: true });
+  await cp('prisma/migrations/0001_baseline', join(baseline, '0001_baseline'), { recursive: true });
+  await migrate(pool, pathToFileURL(`${baseline}/`));
   for (const [table, rows] of stored) {
     await pool.query(`TRUNCATE ${table}`);
     const columns = await pool.query(

@@ -1,7 +1,7 @@
 import { Resolver } from 'node:dns/promises';
 import { createConnection } from 'node:net';
 import { Registry } from 'prom-client';
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { readSettings } from '../../src/config/env.js';
 import { parseDmsLine } from '../../src/importers/dms.js';
 import { formatInstant, parseInstant } from '../../src/model/instant.js';
@@ -10,7 +10,7 @@ import { startObserving } from '../../src/observing.js';
 import { readHistories } from '../../src/recorder/read-histories.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { createLogger } from '../../src/telemetry/logging.js';
-import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
+import { databaseOfFile, emptyTestDatabase } from '../support/database.js';
 import { HAS_DEBIAN_SERVERS, startDebianServers } from '../support/debian-servers.js';
 import { startDnsServer } from '../support/dns-server.js';
 import { repeats } from '../support/long-form.js';
@@ -22,16 +22,12 @@ import { runDms } from './dms-command.js';
 const HOUR = 3_600_000_000n;
 const WAITING = { timeout: 60_000, interval: 50 };
 
-let database: TestDatabase;
+const database = databaseOfFile();
 /** The clock of the observer and the sender, in microseconds. */
 let clock = 0n;
 
-beforeAll(async () => {
-  database = await openTestDatabase();
-});
 // What watches ends after a test, and may write until then.
 beforeEach(() => emptyTestDatabase(database));
-afterAll(() => database.close());
 
 /** Observes and notifies, by the clock, until the test ends. */
 function startWatching(environment: Readonly<Record<string, string>>): void {

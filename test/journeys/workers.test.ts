@@ -1,9 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterEach, beforeAll, expect, test } from 'vitest';
 import { watchDomains } from '../../src/observer/schedule/watch-list.js';
-import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
+import { databaseOfFile, emptyTestDatabase } from '../support/database.js';
 import { rcode, silence } from '../support/dns-behaviours.js';
 import { type DnsTestServer, startDnsServer } from '../support/dns-server.js';
+import { keepUntilEnd } from '../support/keep.js';
 import { repeats } from '../support/long-form.js';
 import { settingsToObserve, startHttpServer, type WebServer } from '../support/web-server.js';
 import { type DmsCommand, startDms } from './dms-command.js';
@@ -17,7 +18,8 @@ const SERVFAIL = 2;
 const numbered = (zone: string, count: number) =>
   Array.from({ length: count }, (_, number) => `d${number}.${zone}`);
 
-let database: TestDatabase;
+const database = databaseOfFile();
+const keep = keepUntilEnd();
 let dns: DnsTestServer;
 let site: WebServer;
 const workers: DmsCommand[] = [];
@@ -25,7 +27,7 @@ const workers: DmsCommand[] = [];
 const looks = new Map<string, number[]>();
 
 beforeAll(async () => {
-  [database, dns, site] = await Promise.all([openTestDatabase(), startDnsServer(), startHttpServer()]);
+  [dns, site] = [keep(await startDnsServer()), keep(await startHttpServer())];
   dns.generate((_name, type) => (type === 'A' ? ['127.0.0.1'] : []));
   site.serve(({ fields }) => {
     const host = fields.find(([name]) => /^host$/i.test(name))?.[1].replace(/:.*/, '') ?? '';
@@ -39,8 +41,6 @@ afterEach(async () => {
   await Promise.all(workers.splice(0).map(({ result }) => result));
   await emptyTestDatabase(database);
 });
-
-afterAll(() => Promise.all([dns.close(), site.close(), database.close()]));
 
 function startWorker(environment: Readonly<Record<string, string>>): DmsCommand {
   const worker = startDms(['worker'], {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import { typeNumber } from '../../src/model/dns-types.js';
 import { MasterText } from '../../src/model/master-text.js';
 import { rdataOctets } from '../../src/model/rdata-text.js';
-import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
+import { databaseOfFile, emptyTestDatabase } from '../support/database.js';
 import { type DebianServers, HAS_DEBIAN_SERVERS, startDebianServers } from '../support/debian-servers.js';
 import { RDATA_EXAMPLES } from '../support/rdata-examples.js';
 import { REJECTING_PORT, settingsToObserve } from '../support/web-server.js';
@@ -81,18 +81,15 @@ ns1 A 127.0.0.1${ODD}${RECORDS.map(zoneLine).join('')}`;
 
 describe.skipIf(!HAS_DEBIAN_SERVERS)('a zone of nsd, behind unbound', () => {
   let servers: DebianServers;
-  let database: TestDatabase;
+  const database = databaseOfFile();
 
   beforeAll(async () => {
-    [servers, database] = await Promise.all([startDebianServers(ZONE, 'return 204;'), openTestDatabase()]);
+    servers = await startDebianServers(ZONE, 'return 204;');
     const isServed = () => dig(servers.resolverPort, [['ns1.example.test', 'A']]).includes('127.0.0.1');
     await vi.waitUntil(isServed, { timeout: 60_000 });
   });
   beforeEach(() => emptyTestDatabase(database));
-  afterAll(async () => {
-    await database.close();
-    await servers.close();
-  });
+  afterAll(() => servers.close());
 
   function dms(port: number, types: readonly string[], ...args: readonly string[]) {
     return runDms(args, {

@@ -31,8 +31,7 @@ export async function replayStream(input: NodeJS.ReadableStream): Promise<Histor
   return histories;
 }
 
-/** The bodies of Get domain, by domain, in the order of the names. */
+/** The bodies of Get domain, by domain. */
 export function bodies(histories: Histories): Map<string, string> {
-  const sorted = [...histories].sort(([one], [other]) => (one < other ? -1 : 1));
-  return new Map(sorted.map(([domain, history]) => [domain, body(history)]));
+  return new Map([...histories].map(([domain, history]) => [domain, body(history)]));
 }

@@ -1,15 +1,13 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
+import { beforeEach, expect } from 'vitest';
 import type { Settings } from '../../src/config/settings.js';
 import type { StoredHistory } from '../../src/history/stored-history.js';
 import { readHistories } from '../../src/recorder/read-histories.js';
 import { type CommandResult, runDms } from '../journeys/dms-command.js';
-import { graphqlRequest } from './ask.js';
-import { emptyTestDatabase, openTestDatabase, type TestDatabase } from './database.js';
-import { startTestService, type TestService } from './service.js';
+import { databaseOfFile, emptyTestDatabase } from './database.js';
+import { serviceOfFile } from './service.js';
+import { prepareFolder } from './temporary-folder.js';
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -24,20 +22,10 @@ interface CommandsOptions {
 
 /** The commands of a test file, on a database of their own. */
 export function prepareCommands({ emptied = false, served, settings = () => ({}) }: CommandsOptions = {}) {
-  let database: TestDatabase;
-  let service: TestService | undefined;
-  let folder: string;
-  beforeAll(async () => {
-    database = await openTestDatabase();
-    folder = await mkdtemp(join(tmpdir(), 'dms-test-'));
-    if (served !== undefined) service = await startTestService({ database, ...served });
-  });
+  const { folder, write } = prepareFolder();
+  const database = databaseOfFile();
+  const service = served && serviceOfFile(() => ({ database, ...served }));
   if (emptied) beforeEach(() => emptyTestDatabase(database));
-  afterAll(async () => {
-    await service?.stop();
-    await database.close();
-    await rm(folder, { recursive: true });
-  });
 
   const dms = (
     args: readonly string[],
@@ -50,9 +38,7 @@ export function prepareCommands({ emptied = false, served, settings = () => ({})
       input instanceof Readable ? input : Readable.from([input]),
     );
   return {
-    get database(): TestDatabase {
-      return database;
-    },
+    database,
     pathOf: (name: string): string => join(folder, name),
     dms,
     /** The output of a command that succeeds and says nothing beside it. */
@@ -67,24 +53,14 @@ export function prepareCommands({ emptied = false, served, settings = () => ({})
       return stdout.split('\n').flatMap((line) => (line === '' ? [] : JSON.parse(line)));
     },
     /** Writes a file. @returns its path. */
-    async file(name: string, content: string | Buffer): Promise<string> {
-      const path = join(folder, name);
-      await writeFile(path, content);
-      return path;
-    },
+    file: write,
     async stored(): Promise<StoredHistory[]> {
       const histories: StoredHistory[] = [];
       for await (const history of readHistories(database.pool)) histories.push(history);
       return histories;
     },
-    async rest(path: string) {
-      const response = await fetch(`${service?.url}/api/v1${path}`);
-      return JSON.parse(await response.text());
-    },
-    async graphql(query: string, variables: object = {}) {
-      const response = await fetch(`${service?.url}/graphql`, graphqlRequest(query, variables));
-      return JSON.parse(await response.text()).data;
-    },
+    rest: async (path: string) => (await service?.rest(path))?.body,
+    graphql: async (query: string, variables?: object) => (await service?.graphql(query, variables))?.data,
   };
 }
 

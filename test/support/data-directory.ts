@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { byShortPath, latestClaim } from '../../src/database/embedded/claim.js';
 import { errorCode } from '../../src/model/errors.js';
-import { endedByRequest, killAtOnce } from './processes.js';
+import { ended, isSignalled, killAtOnce } from './processes.js';
 
 /** A new, empty folder for an embedded database; of a run of tests, if it is to be known as such. */
 export function newDataDirectory(run = 'test'): Promise<string> {
@@ -36,10 +36,8 @@ export async function killOwner(dataDirectory: string): Promise<void> {
 /** Deletes the folder once its database, which has no user any more, has closed. */
 export async function removeDataDirectory(dataDirectory: string): Promise<void> {
   const owner = await ownerOf(dataDirectory).catch(() => null);
-  if (owner !== null) {
-    // Without its time of grace; as long as it has a user it stays open.
-    await endedByRequest(owner);
-  }
+  // Without its time of grace; as long as it has a user it stays open.
+  if (owner !== null && isSignalled(owner, 'SIGTERM')) await ended(owner);
   // A user that left while it started a new owner leaves a process that still writes its first files.
   await rm(dataDirectory, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
 }

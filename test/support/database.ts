@@ -33,10 +33,7 @@ export interface TestHome {
   remove(): Promise<void>;
 }
 
-export interface TestDatabase extends Database {
-  readonly options: DatabaseOptions;
-  readonly environment: Readonly<Record<string, string>>;
-}
+export type TestDatabase = Database & Omit<TestHome, 'remove'>;
 
 /**
  * Opens a migrated, empty database for one test file. Closing it hands it on to the next file of the same worker,

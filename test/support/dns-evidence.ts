@@ -38,14 +38,10 @@ export const TYPES = ['A', 'AAAA', 'NS', 'SOA', 'TXT', 'CNAME', 'MX', 'CAA'];
 const ID = uint16(0x1234);
 const LIMITS = { recordsPerType: 4000, records: 10_000, headers: 4000, headerValue: 65_536 };
 
-function ask(name: string, type: string): Asked {
-  const { qtype: number, section } = createQuestion(name, type);
-  return { name, type, number, owner: nameOctets(name), section };
-}
-
 export function answerTo(name: string, type: string, reply: Reply): DnsAnswer {
-  const asked = ask(name, type);
   const question = createQuestion(name, type);
+  const { qtype: number, section } = question;
+  const asked = { name, type, number, owner: nameOctets(name), section };
   const response = responseTo(question, 0x1234, Buffer.concat([ID, reply(asked)]));
   if (response === undefined) return failed('mismatched', 'no reply to the question');
   return readAnswer('the server', question, response);

@@ -1,5 +1,6 @@
 import fc, { type Arbitrary } from 'fast-check';
 import type { Asked } from './dns-evidence.js';
+import { FLAGS } from './dns-message.js';
 import { nameOctets, uint16, uint32 } from './dns-octets.js';
 import { hex, SOA_RDATA } from './dns-records.js';
 
@@ -27,12 +28,13 @@ interface Reply {
 }
 
 const END = 'example.test';
-const [QR, AA, TC, RD, RA] = [0x8000, 0x0400, 0x0200, 0x0100, 0x0080];
+const { QR, AA, TC, RD, RA } = FLAGS;
 
 function record(name: string, type: number, rdata: Buffer): Record {
   return { owner: nameOctets(name), type, class: 1, ttl: 300, rdata, lie: 0 };
 }
 const soa = (owner: string) => record(owner, 6, SOA_RDATA);
+const cname = (owner: string, target: string) => record(owner, 5, nameOctets(target));
 
 const RDATA: ReadonlyMap<number, readonly Buffer[]> = new Map([
   [1, [hex`c0000201`, hex`c0000202`]],
@@ -46,17 +48,8 @@ const RDATA: ReadonlyMap<number, readonly Buffer[]> = new Map([
 
 /** Those of the name itself, and those after them. */
 const LINKS: ReadonlyMap<string, readonly [own: readonly Record[], others: readonly Record[]]> = new Map([
-  [
-    'www.example.test',
-    [
-      [record('www.example.test', 5, nameOctets('alias.other.test'))],
-      [record('alias.other.test', 5, nameOctets(END))],
-    ],
-  ],
-  [
-    'example.old.test',
-    [[record('old.test', 39, nameOctets('test')), record('example.old.test', 5, nameOctets(END))], []],
-  ],
+  ['www.example.test', [[cname('www.example.test', 'alias.other.test')], [cname('alias.other.test', END)]]],
+  ['example.old.test', [[record('old.test', 39, nameOctets('test')), cname('example.old.test', END)], []]],
 ]);
 
 function replyOf(rcode: number, answer: readonly Record[], authority: readonly Record[] = []): Reply {

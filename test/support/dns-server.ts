@@ -45,151 +45,127 @@ export async function startDnsServer(options: DnsTestServerOptions = {}) {
     udp.bind(port, address);
     await once(udp, 'listening');
     const tcp = createServer({ noDelay: true });
-    const bound = udp.address().port;
-    const listening = once(tcp.listen(bound, address), 'listening');
+    const listening = once(tcp.listen(udp.address().port, address), 'listening');
     const isFree = await listening.then(() => true).catch(() => false);
-    if (isFree) return new DnsTestServer(udp, tcp, zone);
+    if (isFree) return serveDns(udp, tcp, zone);
     udp.close();
     if (port !== 0) throw new Error(`Port ${port} of ${address} is taken.`);
   }
 }
 
-export class DnsTestServer {
-  readonly address: string;
-  readonly port: number;
-  readonly #udp: UdpSocket;
-  readonly #tcp: TcpServer;
-  readonly #connections = new Set<TcpSocket>();
-  readonly #behaviours = new Map<string, Behaviour>();
-  readonly #asked = new Map<string, number>();
-  #generator: Generator | undefined;
-  #isClosed = false;
-  #invented: Generator | undefined;
-  #zone: Zone;
+export type DnsTestServer = ReturnType<typeof serveDns>;
 
-  constructor(udp: UdpSocket, tcp: TcpServer, zone: string) {
-    ({ address: this.address, port: this.port } = udp.address());
-    this.#udp = udp;
-    this.#tcp = tcp;
-    this.#zone = new Zone(zone);
-    udp.on('message', (message, { address, port }) => {
-      const send = (octets: Buffer) => udp.send(octets, port, address, () => undefined);
-      this.#take(message, 'udp', (reply) => reply.messages?.forEach(send));
-    });
-    tcp.on('connection', (socket) => this.#accept(socket));
-  }
+function serveDns(udp: UdpSocket, tcp: TcpServer, zoneText: string) {
+  const connections = new Set<TcpSocket>();
+  const behaviours = new Map<string, Behaviour>();
+  const asked = new Map<string, number>();
+  let zone = new Zone(zoneText);
+  let [generator, invented]: (Generator | undefined)[] = [];
+  let isClosed = false;
 
-  /** Replaces the zone, or zones: a master file as dns-zone-file.ts reads it. */
-  setZone(text: string): void {
-    this.#zone = new Zone(text);
-  }
-
-  /** Answers by a function, which is asked before the zone; undefined ends it. */
-  generate(generator: Generator | undefined): void {
-    this.#generator = generator;
-  }
-
-  /** Undefined: it answers as the zone says again. @param name `*`: all that have no behaviour of their own. */
-  behave(name: string, behaviour: Behaviour | undefined, type = '*'): void {
-    const key = `${name === '*' ? '*' : nameKey(nameOctets(name))} ${type}`;
-    if (behaviour === undefined) this.#behaviours.delete(key);
-    else this.#behaviours.set(key, behaviour);
-  }
-
-  /**
-   * Answers for the random names by which the service finds resolvers that invent addresses. Otherwise these do not exist,
-   * and they count as no questions.
-   */
-  invent(generator: Generator | undefined): void {
-    this.#invented = generator;
-  }
-
-  /** How often a name was asked for, over both transports: for one type, or for all. */
-  asked(name: string, type?: string): number {
-    const key = keyName(nameKey(nameOctets(name)));
-    return type === undefined ? this.#count(`${key} `) : (this.#asked.get(`${key} ${type}`) ?? 0);
-  }
-
-  get questions(): number {
-    return this.#count('');
-  }
-
-  #count(start: string): number {
-    return [...this.#asked].reduce((sum, [key, count]) => sum + (key.startsWith(start) ? count : 0), 0);
-  }
-
-  forgetQuestions(): void {
-    this.#asked.clear();
-  }
-
-  get connections(): number {
-    return this.#connections.size;
-  }
-
-  /** Ends the TCP side alone: the port rejects connections from now on. */
-  async stopTcp(): Promise<void> {
-    for (const socket of this.#connections) socket.destroy();
-    if (this.#tcp.listening) await new Promise<void>((resolve) => this.#tcp.close(() => resolve()));
-  }
-
-  async close(): Promise<void> {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
-    await Promise.all([new Promise<void>((resolve) => this.#udp.close(resolve)), this.stopTcp()]);
-  }
-
-  #accept(socket: TcpSocket): void {
-    let received = Buffer.alloc(0);
-    this.#connections.add(socket);
-    socket.on('close', () => this.#connections.delete(socket));
-    socket.on('error', () => socket.destroy());
-    socket.on('data', (chunk) => {
-      received = Buffer.concat([received, chunk]);
-      while (received.length >= 2 && received.length >= 2 + received.readUInt16BE(0)) {
-        const end = 2 + received.readUInt16BE(0);
-        this.#take(received.subarray(2, end), 'tcp', (reply) => sendByTcp(socket, reply));
-        received = received.subarray(end);
-      }
-    });
+  function answerOf(query: DnsQuery, name: string, type: string, transport: 'udp' | 'tcp'): Buffer {
+    const generated = generator?.(name, type);
+    const parts =
+      generated === undefined ? zone.answer(query.name, query.type) : generatedParts(query, type, generated);
+    const response = encodeResponse(query, parts);
+    if (response.length <= (transport === 'udp' ? query.payloadSize : LARGEST_TCP_MESSAGE)) return response;
+    return encodeResponse(query, { rcode: parts.rcode, flags: parts.flags | FLAGS.TC });
   }
 
   /** Plain questions are answered at once; a behaviour may take its time. */
-  #take(octets: Buffer, transport: 'udp' | 'tcp', send: (reply: TestReply) => void): void {
+  function take(octets: Buffer, transport: 'udp' | 'tcp', send: (reply: TestReply) => void): void {
     const query = readQuery(octets);
     if (query === undefined) return;
     const key = nameKey(query.name);
     const type = canonicalType(`TYPE${query.type}`) ?? `TYPE${query.type}`;
     const name = keyName(key);
     if (RANDOM_NAME.test(name)) {
-      const parts = generatedParts(query, type, this.#invented?.(name, type) ?? null);
+      const parts = generatedParts(query, type, invented?.(name, type) ?? null);
       send({ messages: [encodeResponse(query, parts)] });
       return;
     }
-    this.#asked.set(`${name} ${type}`, (this.#asked.get(`${name} ${type}`) ?? 0) + 1);
-    const answer = () => this.#answer(query, name, type, transport);
-    const behaviour = this.#behaviourOf(key, type);
+    asked.set(`${name} ${type}`, (asked.get(`${name} ${type}`) ?? 0) + 1);
+    const answer = () => answerOf(query, name, type, transport);
+    const keys = [`${key} ${type}`, `${key} *`, `* ${type}`, '* *'];
+    const behaviour = keys.map((each) => behaviours.get(each)).find((found) => found !== undefined);
     if (behaviour === undefined) send({ messages: [answer()] });
     else
       void Promise.resolve(behaviour({ name, type, transport, query, octets, answer })).then((reply) => {
-        if (!this.#isClosed) send(reply);
+        if (!isClosed) send(reply);
       });
   }
 
-  #behaviourOf(key: string, type: string): Behaviour | undefined {
-    const keys = [`${key} ${type}`, `${key} *`, `* ${type}`, '* *'];
-    return keys.map((candidate) => this.#behaviours.get(candidate)).find((found) => found !== undefined);
+  const count = (start: string) =>
+    [...asked].reduce((sum, [key, times]) => sum + (key.startsWith(start) ? times : 0), 0);
+
+  /** Ends the TCP side alone: the port rejects connections from now on. */
+  async function stopTcp(): Promise<void> {
+    for (const socket of connections) socket.destroy();
+    if (tcp.listening) await new Promise<void>((resolve) => tcp.close(() => resolve()));
   }
 
-  #answer(query: DnsQuery, name: string, type: string, transport: 'udp' | 'tcp'): Buffer {
-    const generated = this.#generator?.(name, type);
-    const parts =
-      generated === undefined
-        ? this.#zone.answer(query.name, query.type)
-        : generatedParts(query, type, generated);
-    const response = encodeResponse(query, parts);
-    if (response.length <= (transport === 'udp' ? query.payloadSize : LARGEST_TCP_MESSAGE)) return response;
-    return encodeResponse(query, { rcode: parts.rcode, flags: parts.flags | FLAGS.TC });
-  }
+  udp.on('message', (message, { address, port }) => {
+    const send = (octets: Buffer) => udp.send(octets, port, address, () => undefined);
+    take(message, 'udp', (reply) => reply.messages?.forEach(send));
+  });
+  tcp.on('connection', (socket) => {
+    let received = Buffer.alloc(0);
+    connections.add(socket);
+    socket.on('close', () => connections.delete(socket));
+    socket.on('error', () => socket.destroy());
+    socket.on('data', (chunk) => {
+      received = Buffer.concat([received, chunk]);
+      while (received.length >= 2 && received.length >= 2 + received.readUInt16BE(0)) {
+        const end = 2 + received.readUInt16BE(0);
+        take(received.subarray(2, end), 'tcp', (reply) => sendByTcp(socket, reply));
+        received = received.subarray(end);
+      }
+    });
+  });
+  const { address, port } = udp.address();
+  return {
+    address,
+    port,
+    /** Replaces the zone, or zones: a master file as dns-zone-file.ts reads it. */
+    setZone(text: string): void {
+      zone = new Zone(text);
+    },
+    /** Answers by a function, which is asked before the zone; undefined ends it. */
+    generate(by: Generator | undefined): void {
+      generator = by;
+    },
+    /** Undefined: it answers as the zone says again. @param name `*`: all that have no behaviour of their own. */
+    behave(name: string, behaviour: Behaviour | undefined, type = '*'): void {
+      const key = `${name === '*' ? '*' : nameKey(nameOctets(name))} ${type}`;
+      if (behaviour === undefined) behaviours.delete(key);
+      else behaviours.set(key, behaviour);
+    },
+    /**
+     * Answers for the random names by which the service finds resolvers that invent addresses. Otherwise these do not
+     * exist, and they count as no questions.
+     */
+    invent(by: Generator | undefined): void {
+      invented = by;
+    },
+    /** How often a name was asked for, over both transports: for one type, or for all. */
+    asked(name: string, type?: string): number {
+      const key = keyName(nameKey(nameOctets(name)));
+      return type === undefined ? count(`${key} `) : (asked.get(`${key} ${type}`) ?? 0);
+    },
+    get questions() {
+      return count('');
+    },
+    forgetQuestions: () => asked.clear(),
+    get connections() {
+      return connections.size;
+    },
+    stopTcp,
+    async close(): Promise<void> {
+      if (isClosed) return;
+      isClosed = true;
+      await Promise.all([new Promise<void>((resolve) => udp.close(resolve)), stopTcp()]);
+    },
+  };
 }
 
 function sendByTcp(socket: TcpSocket, reply: TestReply): void {

@@ -54,11 +54,9 @@ async function* eventsIn(response: Response): AsyncGenerator<ReceivedEvent, unde
   if (response.body === null || !isEvents) return;
   let [text, id] = ['', ''];
   for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
-    text += chunk;
-    for (let end = text.indexOf('\n\n'); end !== -1; end = text.indexOf('\n\n')) {
-      const fields = fieldsIn(text.slice(0, end));
-      text = text.slice(end + 2);
-      if (fields.size === 0) continue;
+    const blocks = (text + chunk).split('\n\n');
+    text = blocks.pop() ?? '';
+    for (const fields of blocks.map(fieldsIn).filter(({ size }) => size > 0)) {
       id = fields.get('id') ?? id;
       const retry = fields.get('retry');
       yield {

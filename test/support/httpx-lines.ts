@@ -34,7 +34,6 @@ const COMMON = {
 const HTTPX_1_6: HttpxKeys = {
   ...COMMON,
   timestamp: '2024-03-01T15:50:30.123456789+05:30',
-  hash: { body_md5: '84238dfc8092e5d9c0dac8ef93371a07', header_md5: '58cd0647375d6f16a270b264756f5692' },
   url: 'https://example.com',
   input: 'example.com',
   webserver: 'nginx',
@@ -42,11 +41,7 @@ const HTTPX_1_6: HttpxKeys = {
   host: '192.0.2.7',
   raw_header: RAW_HEADER,
   request: 'GET / HTTP/1.1\r\nHost: example.com\r\nAccept-Encoding: gzip\r\n\r\n',
-  time: '99.670794ms',
   a: ['192.0.2.7', '192.0.2.8'],
-  tech: ['Nginx'],
-  words: 298,
-  lines: 47,
   content_length: 1256,
 };
 
@@ -58,12 +53,8 @@ export const HTTPX_1_7: HttpxKeys = {
   input: 'www.example.com',
   host: 'www.example.com',
   host_ip: '2001:db8::7',
-  time: '97.401875ms',
   aaaa: ['2001:db8::7'],
   cname: ['www.example.com.edge.example'],
-  tech: ['HTTP/3'],
-  words: 25,
-  lines: 1,
   content_length: 513,
   resolvers: ['192.0.2.53:53'],
 };
@@ -74,8 +65,6 @@ export const HTTPX_FAILED: HttpxKeys = {
   url: 'http://unreachable.example',
   input: 'unreachable.example',
   error: 'errKind=network-permanent-error no address found for host',
-  words: 0,
-  lines: 0,
   status_code: 0,
   content_length: 0,
   failed: true,

@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client';
 import { Webhook } from 'standardwebhooks';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from 'vitest';
+import { afterEach, beforeEach, expect, vi } from 'vitest';
 import { createAsking } from '../../src/asking.js';
 import { readClockLead } from '../../src/database/server-checks.js';
 import type { RestChange } from '../../src/notify/changes.js';
@@ -9,7 +9,7 @@ import { Sender } from '../../src/notify/sender.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { createLogger } from '../../src/telemetry/logging.js';
 import { runDms } from '../journeys/dms-command.js';
-import { emptyTestDatabase, openTestDatabase, type TestDatabase } from './database.js';
+import { databaseOfFile, emptyTestDatabase, type TestDatabase } from './database.js';
 import { observation } from './observations.js';
 import { startReceiver } from './receiver.js';
 
@@ -32,9 +32,7 @@ export const state = {
 };
 
 export function prepareSenders(): void {
-  beforeAll(async () => {
-    database = await openTestDatabase();
-  });
+  database = databaseOfFile();
   beforeEach(async () => {
     await emptyTestDatabase(database);
     receiver = await startReceiver();
@@ -48,7 +46,6 @@ export function prepareSenders(): void {
     senders = [];
     await receiver.close();
   });
-  afterAll(() => database.close());
 }
 
 export const now = () => BigInt(Date.now()) * 1000n;

@@ -189,10 +189,10 @@ async function newFolder(): Promise<string> {
 export async function isConnectable(url: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: url });
   client.on('error', () => {});
-  const isUp = await client
-    .connect()
-    .then(() => true)
-    .catch(() => false);
+  const isUp = await client.connect().then(
+    () => true,
+    () => false,
+  );
   if (isUp) await client.end();
   return isUp;
 }

@@ -64,10 +64,6 @@ export async function ended(processId: number): Promise<void> {
   await pause(20);
 }
 
-export async function endedByRequest(processId: number): Promise<void> {
-  if (isSignalled(processId, 'SIGTERM')) await ended(processId);
-}
-
 /** Ends the process as a crash of the machine would, and waits until it is gone. */
 export async function killAtOnce(processId: number): Promise<void> {
   process.kill(processId, 'SIGKILL');

@@ -98,12 +98,6 @@ export async function startServiceForTest(options: TestServiceOptions = {}): Pro
   return service;
 }
 
-export async function startServiceWithSamples(options: TestServiceOptions = {}): Promise<TestService> {
-  const service = await startTestService(options);
-  await withSamples(service);
-  return service;
-}
-
 /** Records the samples in the database of a service. */
 export const withSamples = ({ database }: Pick<TestService, 'database'>) =>
   recordSamples(createRecorder(database.pool), BigInt(Date.now()) * 1000n);

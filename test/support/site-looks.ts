@@ -18,19 +18,17 @@ export interface Look {
 export function observationOf({ kind, at }: Look): Observation {
   const dns = { types: new Set(['A']), records: new Map() };
   const seen = { domain: 'example.com', observedAt: at, dns };
-  const headers = (value: string) => new Map([['x-kind', value]]);
+  const httpHeaders = new Map([['x-kind', kind]]);
   const response = { status: 200, address: '192.0.2.7' };
   switch (kind) {
     case 'https':
-      return { ...seen, httpHeaders: headers(kind), response: { scheme: kind, ...response } };
-    case 'http': {
-      const answer = { httpHeaders: headers(kind), response: { scheme: kind, ...response } };
-      return { ...seen, httpsDeclined: true, ...answer };
-    }
+      return { ...seen, httpHeaders, response: { scheme: kind, ...response } };
+    case 'http':
+      return { ...seen, httpHeaders, httpsDeclined: true, response: { scheme: kind, ...response } };
     case 'neither':
       return { ...seen, httpsDeclined: true };
     case 'imported':
-      return { ...seen, httpHeaders: headers(kind) };
+      return { ...seen, httpHeaders };
     default:
       return seen;
   }
