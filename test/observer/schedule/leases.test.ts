@@ -121,7 +121,7 @@ describe('leases', () => {
   test('where new and failing domains have their whole share, they are not queried, and more may be due', async () => {
     await watch(['new.example']);
     const full = { places: 8, free: 2, low: 6 };
-    const nothing = { domains: [], mayBeMore: true };
+    const nothing = { domains: [], mayBeMore: true, isOutrun: false };
     expect(await leaseDue(database.writingPrisma, NOW, NOW + MINUTE, full)).toEqual(nothing);
   });
 
