@@ -50,15 +50,15 @@ function judgeSubject(
   }
 }
 
-/** The values after changes, in which nonces, serials and hints do not count. */
+/** The values after changes, in which nonces, serials and hints do not count: several records may say the same. */
 function presentAfter(changes: readonly Change[]): Set<string> {
-  const present = new Set<string>();
+  let present: string[] = [];
   for (const change of changes) {
-    if (change.entry === undefined) present.clear();
-    if (change.kind === 'DNS_RECORD_REMOVED') present.delete(said(change));
-    else if (cameWith(change) !== undefined) present.add(said(change));
+    if (change.entry === undefined) present = [];
+    if (change.kind === 'DNS_RECORD_REMOVED') present.splice(present.indexOf(said(change)), 1);
+    else if (cameWith(change) !== undefined) present.push(said(change));
   }
-  return present;
+  return new Set(present);
 }
 
 function said({ entry, new: value, old }: Change): string {
