@@ -87,20 +87,15 @@ test('older observations put before newer ones give the history of all of them r
 });
 
 test('observations between those that are recorded stay stale', () => {
-  const known = historyOf([
-    observation({ at: 10, records: ['192.0.2.1'], headers: { server: 'a' } }),
-    observation({ at: 20, records: ['192.0.2.1'], headers: { server: 'a' } }),
-  ]);
-  const { outcomes } = extendHistory(
-    known,
-    [
-      observation({ at: 5, records: ['192.0.2.1'] }),
-      observation({ at: 15, records: [] }),
-      observation({ at: 10, headers: { server: 'a' } }),
-      observation({ at: 7, headers: {} }),
-    ],
-    { older: true },
-  );
+  const [records, headers] = [['192.0.2.1'], { server: 'a' }];
+  const known = historyOf([10, 20].map((at) => observation({ at, records, headers })));
+  const given = [
+    { at: 5, records },
+    { at: 15, records: [] },
+    { at: 10, headers },
+    { at: 7, headers: {} },
+  ];
+  const { outcomes } = extendHistory(known, given.map(observation), { older: true });
   expect(outcomes.map(({ kind }) => kind)).toEqual(['changed', 'stale', 'stale', 'unchanged']);
 });
 
@@ -323,11 +318,8 @@ test('each time that is told of a record is that of an observation of its type, 
 
 test('an observation of all types that is stale for a known one tells nothing of it, beside sightings', () => {
   const mx = extended(null, [observation({ at: 10, records: [exchangeRecord('a')], types: ['MX'] })], false);
-  const sighted = extended(
-    mx,
-    sightings({ record: addressRecord('example.com', '192.0.2.1'), from: 5, to: 5, source: 'cof' }),
-    false,
-  );
+  const record = addressRecord('example.com', '192.0.2.1');
+  const sighted = extended(mx, sightings({ record, from: 5, to: 5, source: 'cof' }), false);
   const late = extendHistory(sighted, [observation({ at: 1, records: [] })], { older: false });
   expect(late.outcomes).toMatchObject([{ kind: 'unchanged', isPartial: true }]);
   expect(late.state.everyType).toBeNull();

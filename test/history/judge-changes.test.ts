@@ -4,7 +4,7 @@ import type { StoredHistory } from '../../src/history/stored-history.js';
 import { findViolations } from '../../src/history/violations.js';
 import { exported, extended, historyOf } from '../support/histories.js';
 import { repeats } from '../support/long-form.js';
-import { instant, type ObservationParts, observation } from '../support/observations.js';
+import { addressRecord, instant, type ObservationParts, observation } from '../support/observations.js';
 
 const HOUR = 3_600;
 const DAY = 24 * HOUR;
@@ -96,15 +96,8 @@ describe('an RRset that changes again and again', () => {
   });
 
   test('another owner name of the same type is judged by itself', () => {
-    const told = toldOf(
-      long.map((parts, hour) => ({
-        ...parts,
-        records: [
-          ...(parts.records ?? []),
-          { host: 'www.example.com', class: 'IN', type: 'A', ip: hour < 100 ? '203.0.113.1' : '203.0.113.2' },
-        ],
-      })),
-    );
+    const www = (hour: number) => addressRecord('www.example.com', `203.0.113.${hour < 100 ? 1 : 2}`);
+    const told = toldOf(long.map(({ at, records = [] }, hour) => ({ at, records: [...records, www(hour)] })));
     expect(reasonsAt(told, 100 * HOUR)).toContainEqual(['+203.0.113.2', null]);
     expect(reasonsAt(told, 100 * HOUR)).toContainEqual(['-192.0.2.1', 'ROTATING']);
   });

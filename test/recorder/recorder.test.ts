@@ -47,13 +47,9 @@ const FLAPPING = Array.from({ length: 30 }, (_, at) => {
 
 describe('recording', () => {
   test('one batch or many, the stored history is the same, with HTTPS and the evidence, and so are outcomes and counts', async () => {
+    const first = { records: ['192.0.2.1', '192.0.2.2'], headers: { server: 'a', via: ['x', 'y'] } };
     const parts: ObservationParts[] = [
-      {
-        at: 1,
-        records: ['192.0.2.1', '192.0.2.2'],
-        headers: { server: 'a', via: ['x', 'y'] },
-        source: 'probe',
-      },
+      { at: 1, ...first, source: 'probe' },
       { at: 2, records: ['192.0.2.2', '192.0.2.3'], headers: { server: 'b' } },
       { at: 3, records: ['192.0.2.1'], types: ['A'], headers: { server: 'b', via: 'x, y' } },
       { at: 4, records: [], headers: {} },
@@ -170,10 +166,8 @@ describe('two writers', () => {
     const writer = async (type: 'A' | 'MX', order: readonly string[]) => {
       for (let at = 1; at <= 10; at += 1) {
         const rdata = type === 'A' ? { ip: `192.0.2.${at}` } : { pri: at, target: 'mail.example' };
-        const partsOf = (domain: string) => ({
-          ...{ domain, at, types: [type], records: [{ host: domain, class: 'IN', type, ...rdata }] },
-        });
-        await record(...order.map(partsOf));
+        const recordOf = (host: string) => ({ host, class: 'IN', type, ...rdata });
+        await record(...order.map((domain) => ({ domain, at, types: [type], records: [recordOf(domain)] })));
       }
     };
     await Promise.all([writer('A', domains), writer('MX', domains.toReversed())]);
