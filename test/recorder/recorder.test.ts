@@ -55,11 +55,8 @@ describe('recording', () => {
       { at: 4, records: [], headers: {} },
       { domain: 'example.net', at: 2, headers: { server: 'z' } },
     ];
-    const observations = [
-      ...parts.map(observation),
-      ...SITE.map((each) => ({ ...each, domain: 'site.example' })),
-      ...FLAPPING.map(observation),
-    ];
+    const ofSite = SITE.map((each) => ({ ...each, domain: 'site.example' }));
+    const observations = [...parts.map(observation), ...ofSite, ...FLAPPING.map(observation)];
     const recorder = createRecorder(database.pool);
     const together = await recorder.record(observations);
     const counts = { recordsAdded: 4, recordsRemoved: 4, headersCreated: 4, headersUpdated: 2 };
