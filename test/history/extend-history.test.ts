@@ -15,11 +15,8 @@ import { addressRecord, instant, type ObservationParts, observation } from '../s
 const time = fc.integer({ min: 0, max: 20 });
 const address = fc.constantFrom('192.0.2.1', '192.0.2.2', '192.0.2.3');
 const exchange = fc.constantFrom('a', 'b').map((name) => exchangeRecord(name));
-const typesQueried = fc.constantFrom(
-  undefined,
-  undefined,
-  ...['A', 'MX', 'A MX', 'A TXT'].map((text) => text.split(' ')),
-);
+const named = ['A', 'MX', 'A MX', 'A TXT'].map((text) => text.split(' '));
+const typesQueried = fc.constantFrom(undefined, undefined, ...named);
 
 function exchangeRecord(name: string): Readonly<Record<string, unknown>> {
   return { host: 'example.com', class: 'IN', type: 'MX', pri: 10, target: `${name}.example.net` };

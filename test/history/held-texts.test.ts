@@ -117,10 +117,9 @@ describe('a TXT record whose strings a tool has joined', () => {
     expect(asHeld([first], [third])).toEqual([third]);
     expect(asHeld([third, first], [])).toEqual([first]);
     expect(asHeld([second], [first])).toEqual([second]);
-    const observations = [divided('a', 'b'), divided('ab')].map((record, at) =>
-      observation({ at, records: [record] }),
-    );
-    expect(historyOf(observations).stays).toHaveLength(2);
+    const both = [divided('a', 'b'), divided('ab')];
+    const { stays } = historyOf(both.map((record, at) => observation({ at, records: [record] })));
+    expect(stays).toHaveLength(2);
   });
 });
 

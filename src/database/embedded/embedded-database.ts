@@ -13,6 +13,8 @@ import { freeRoom, type IfMissing, prepareRunDirectory, unusable } from './data-
 const OWNER = fileURLToPath(new URL('../../../dist/database/embedded/owner.js', import.meta.url));
 /** How long, in milliseconds, a start may take: a first one on a slow machine takes several seconds. */
 const MAX_START = 60_000;
+/** How many owners may end without a report: one may have been killed. */
+const MAX_DEATHS = 3;
 /** How long, in milliseconds, a new connection waits for a database that has to be started again. */
 const MAX_WAIT = 20_000;
 /** In milliseconds: how often a new connection checks whether the database's socket is back. */
@@ -28,6 +30,8 @@ export interface OwnerReport {
   readonly created?: boolean;
   /** Why it cannot open the database: one line for the user. */
   readonly failure?: string;
+  /** It ended before it could report. */
+  readonly isDead?: boolean;
 }
 
 /**
@@ -150,11 +154,12 @@ class EmbeddedDatabase {
   }
 
   async #attachOrStart(ifMissing: IfMissing, signal: AbortSignal): Promise<Socket> {
-    for (;;) {
+    for (let deaths = 0; ; ) {
       const attachment = await attach(join(this.#dataDirectory, 'run'), signal);
       if (attachment !== null) return attachment;
-      const { created = false, failure } = await this.#startOwner(ifMissing, signal);
-      if (failure !== undefined) throw new OperationError(failure);
+      const { created = false, failure, isDead = false } = await this.#startOwner(ifMissing, signal);
+      if (isDead) deaths += 1;
+      if (failure !== undefined && !(isDead && deaths < MAX_DEATHS)) throw new OperationError(failure);
       this.createdNow ||= created;
     }
   }
@@ -176,7 +181,7 @@ class EmbeddedDatabase {
       if ((await freeRoom(this.#dataDirectory)) < MIN_ROOM) {
         throw unusable(this.#dataDirectory, 'its disk is full, less than 16 MB of it are free');
       }
-      return { failure: `The embedded database did not start; ${logFile} may say why.` };
+      return { isDead: true, failure: `The embedded database did not start; ${logFile} may say why.` };
     } finally {
       owner.unref();
       if (owner.connected) owner.disconnect();

@@ -178,9 +178,19 @@ class Lookup {
     const candidates = others.length > 0 ? others : this.#servers;
     const server = candidates[Math.floor(at / TRIES_IN_A_ROW) % candidates.length];
     if (server === undefined || this.invention !== undefined) return STOPPED;
+    const wasOpen = server.breaker.isOpen;
     if (!(await server.limiter.enter(signal, priority))) return STOPPED;
-    const answer = await queryServer({ server, question, timeout, signal });
-    server.limiter.leave(priority);
+    const leave = () => server.limiter.leave(priority);
+    // Silent since: all that waited for it would time out, one after the other. Before the first answer there is
+    // no view that another server's could mix with.
+    const isSilent = server.breaker.isOpen && !wasOpen && !this.#isBound;
+    const better = isSilent ? candidates.find(({ breaker }) => !breaker.isOpen) : undefined;
+    if (better !== undefined) {
+      leave();
+      this.#beginAt(better);
+      return this.#send(query, at);
+    }
+    const answer = await queryServer({ server, question, timeout, signal }).finally(leave);
     if (answer.kind === 'failed') return answer;
     const invented = await checks?.invented(server.text, question.type, answer.records);
     if (invented !== undefined) {

@@ -124,6 +124,14 @@ describe('several servers', () => {
     expect(second.questions).toBe(0);
   });
 
+  test('queries that wait for a server that stops responding go to another', async () => {
+    const [first, second] = await twoServers(silence);
+    const client = clientForTest([first, second], { tries: 3, timeout: SHORT, queriesPerServer: 1 });
+    const answers = await client.query(NAME, TYPES);
+    expect([...answers.values()].map(({ kind }) => kind)).toEqual(TYPES.map(() => 'answered'));
+    expect([first.questions, second.questions]).toEqual([2, 8]);
+  });
+
   test('a server may have an IPv6 address', async () => {
     const server = await serverForTest({ zone: zoneWith('192.0.2.6'), address: '::1' });
     const client = clientForTest([server]);
