@@ -103,17 +103,10 @@ const KEYS: Readonly<Record<ImportFormat, string>> = {
 const LONG = 'x\n'.repeat(100_000);
 
 test('whatever the keys of a line hold, it is read, or rejected in one line that does not repeat the whole of a long one', () => {
-  const text = fc.constantFrom(
-    'example.com',
-    'https://a',
-    '192.0.2.1',
-    'A',
-    RAW_HEADER,
-    '2024-01-01T00:00:00Z',
-  );
+  const known = ['example.com', 'https://a', '192.0.2.1', 'A', RAW_HEADER, '2024-01-01T00:00:00Z'];
   const value = fc.oneof(
     fc.jsonValue(),
-    text,
+    fc.constantFrom(...known),
     fc.constantFrom<unknown>(1_400_000_000, LONG, ['A'], [{ ...mx, pri: LONG }]),
   );
   const line = fc.constantFrom(...IMPORT_FORMATS).chain((format) => {
