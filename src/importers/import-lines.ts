@@ -47,7 +47,7 @@ export async function importLines(chunks: AsyncIterable<readonly Line[]>, option
   try {
     for await (const lines of chunks) {
       for (const line of lines) {
-        const { observations, remarks = [], rejected } = parse(line);
+        const { observations, remarks, rejected } = parse(line);
         const domain = observations[0]?.domain;
         if (batches.mayEndBefore(domain)) await batches.submitInTurn();
         summary.linesRead += 1;

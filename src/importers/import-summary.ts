@@ -78,7 +78,8 @@ export class ImportSummary {
   }
 
   /** @param remarks On a line: what it says twice is about one line. */
-  addRemarks(remarks: readonly Remark[], domain?: string): void {
+  addRemarks(remarks: readonly Remark[] | undefined, domain?: string): void {
+    if (remarks === undefined) return;
     for (const { text, example, lines = 1 } of new Map(remarks.map((each) => [each.text, each])).values()) {
       const where = domain === undefined ? '' : `${domain}: `;
       const first = { lines: 0, ...(example !== undefined && { example: where + example }) };
