@@ -1,6 +1,7 @@
-import { request } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
-import { text } from 'node:stream/consumers';
+import { buffer, text } from 'node:stream/consumers';
+import { gunzipSync } from 'node:zlib';
 
 /** So long, in milliseconds, a server may say nothing to what it has to answer. */
 const LONGEST_SILENCE = 20_000;
@@ -9,7 +10,7 @@ export interface RawResponse {
   readonly status: number;
   /** By their names in lower case. */
   readonly fields: ReadonlyMap<string, string>;
-  /** Without its transfer coding. */
+  /** Without its transfer coding and its content coding. */
   readonly body: string;
 }
 
@@ -51,9 +52,15 @@ export function sendRaw(port: number, octets: Buffer, mostOctets: number): Promi
       const { statusCode: status = 0, headers } = response;
       const fields = new Map(Object.entries(headers).map(([name, value]) => [name, String(value)]));
       const answered = (body: string) => end({ kind: 'answered', response: { status, fields, body } });
-      text(response).then(answered, () => end({ kind }));
+      readBody(response).then(answered, () => end({ kind }));
     });
   });
+}
+
+async function readBody(response: IncomingMessage): Promise<string> {
+  const body = await buffer(response);
+  const isPacked = response.headers['content-encoding'] === 'gzip' && body.length > 0;
+  return (isPacked ? gunzipSync(body) : body).toString();
 }
 
 const MAX_OCTETS = 5_000_000;
