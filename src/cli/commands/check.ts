@@ -23,6 +23,7 @@ import type { Instant } from '../../model/instant.js';
 import type { Observation } from '../../model/observation.js';
 import { presentRdata } from '../../model/rdata-text.js';
 import { printable } from '../../model/text.js';
+import { checkAll } from '../../observer/check-all.js';
 import type { DomainCheck } from '../../observer/observe-domain.js';
 import { readHistories } from '../../recorder/read-histories.js';
 import { type CommandContext, now, stopSignal } from '../command-context.js';
@@ -171,8 +172,9 @@ async function observeExpected(context: CommandContext, all: readonly Expectatio
   const take = async (checks: readonly DomainCheck[]) => {
     for (const check of checks) found.set(check.domain, seenBy(check, ignored));
   };
-  const { checkNow } = await import('./observe.js');
-  await checkNow(context, observing, names, take, signal);
+  // Imported lazily: a check of what is recorded needs none.
+  const { observerOf } = await import('./observe.js');
+  await checkAll(observerOf(context, observing), names, take, { signal, now });
   if (signal.aborted) throw new OperationError('Stopped by a signal: nothing was compared.');
   return { expectations, found };
 }

@@ -7,8 +7,8 @@ import { dnsRecordData } from '../../model/dns-record.js';
 import { NoDatabaseError, OperationError } from '../../model/errors.js';
 import { formatInstant } from '../../model/instant.js';
 import { printable } from '../../model/text.js';
-import { LookClock } from '../../observer/look-clock.js';
-import type { DomainCheck } from '../../observer/observe-domain.js';
+import { checkAll } from '../../observer/check-all.js';
+import type { DomainCheck, DomainObserver } from '../../observer/observe-domain.js';
 import { type CheckOutcome, hasFailed, responseText } from '../../observer/outcome.js';
 import { type RecordedCheck, type RecordObservations, recordChecks } from '../../observer/record-checks.js';
 import { noteObserved } from '../../observer/schedule/watch-list.js';
@@ -42,7 +42,7 @@ export async function runObserve(
       late.push(...all.filter(({ recording }) => recording === 'stale').map(nameOf));
       await writeText(context.stdout, all.map((each) => present(each, !dryRun)).join(''));
     };
-    return checkNow(context, settings, names, take, signal);
+    return checkAll(observerOf(context, settings), names, take, { signal, now });
   };
   const inDatabase = ({ pool }: Connections) => {
     const { record, preview } = createRecorder(pool, { httpsGrace: settings.observe.httpsGrace });
@@ -64,44 +64,9 @@ export async function runObserve(
     throw new OperationError(`Later observations are recorded of ${late.join(', ')}. ${advice}`);
 }
 
-const AT_ONCE = 20;
-
-/**
- * Checks domains, several at once, until a signal or a fault of the clock. A slow one holds up neither the
- * others nor `take`, which records them: what finishes meanwhile is its next batch.
- *
- * @throws OperationError for a fault of the clock.
- */
-export async function checkNow(
-  context: CommandContext,
-  settings: Settings,
-  names: readonly string[],
-  take: (checks: readonly DomainCheck[]) => Promise<void>,
-  signal: AbortSignal,
-): Promise<void> {
-  const observer = createObserver(settings, now, createResolverChecks(settings, now, context.warn));
-  const ending = new AbortController();
-  const either = AbortSignal.any([signal, ending.signal]);
-  const waiting = names.values();
-  const finished: DomainCheck[] = [];
-  let taken = Promise.resolve();
-  const clock = new LookClock();
-  let clockFault: string | null = null;
-  const checkNext = async () => {
-    for (const name of waiting) {
-      const observedAt = now();
-      clockFault ??= clock.faultOf(observedAt);
-      if (signal.aborted || clockFault !== null) return;
-      const seen = await observer.check(name, observedAt, either);
-      // A check that a signal has interrupted says nothing about the domain.
-      if (signal.aborted) return;
-      finished.push(seen);
-      taken = taken.then(() => (finished.length === 0 ? undefined : take(finished.splice(0))));
-      await taken;
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, checkNext)).finally(() => ending.abort());
-  if (clockFault !== null && !signal.aborted) throw new OperationError(clockFault);
+/** Says on standard error what is wrong with a resolver. */
+export function observerOf(context: CommandContext, settings: Settings): DomainObserver {
+  return createObserver(settings, now, createResolverChecks(settings, now, context.warn));
 }
 
 const TYPE_WIDTH = 7;
