@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import { errorCode, messageOf, OperationError } from '../model/errors.js';
 import { isMissingTable } from './database-failure.js';
+import { hasCitus } from './distribution.js';
 import { withinTime } from './query-limits.js';
 import { inTransaction, MIGRATION_LOCK } from './transaction.js';
 
@@ -61,10 +62,7 @@ export async function migrate(pool: pg.Pool, directory: URL = DIRECTORY): Promis
 function applyPending(pool: pg.Pool, migrations: readonly Migration[]): Promise<string[]> {
   return inTransaction(pool, async (client) => {
     await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
-    // On a Citus cluster: SET LOCAL is for all nodes, and definitions may follow writes in a transaction.
-    // Elsewhere, nothing reads these.
-    await client.query("SET LOCAL citus.propagate_set_commands = 'local'");
-    await client.query("SET LOCAL citus.multi_shard_modify_mode = 'sequential'");
+    if (await hasCitus(client)) await (await import('./citus.js')).prepareMigration(client);
     await client.query(`SET LOCAL lock_timeout = ${LOCK_LIMIT}`);
     await run(client, CREATE_MIGRATION_TABLE, 'The table schema_migration');
     const pending = toPending(migrations, await readRecorded(client));

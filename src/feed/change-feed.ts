@@ -208,11 +208,11 @@ async function readChanges(prisma: PrismaClient, rows: readonly FeedRow[], key: 
   const times = rows.map(({ observedAt }) => observedAt);
   const isUpToLatest = Prisma.sql`observed_at <= ${times.reduce((one, other) => (other > one ? other : one))}`;
   const replaced = tables.replaced({
-    domain: Prisma.sql`name = ${domains}`,
-    dns_record: Prisma.sql`domain = ${domains}
+    domain: Prisma.sql`SELECT * FROM domain WHERE name = ${domains}`,
+    dns_record: Prisma.sql`SELECT * FROM dns_record WHERE domain = ${domains}
       AND (first_seen = ANY (${times}::bigint[]) OR removed = ANY (${times}::bigint[]))`,
-    header_change: Prisma.sql`domain = ${domains} AND ${isUpToLatest}`,
-    site_response: Prisma.sql`domain = ${domains} AND ${isUpToLatest}`,
+    header_change: Prisma.sql`SELECT * FROM header_change WHERE domain = ${domains} AND ${isUpToLatest}`,
+    site_response: Prisma.sql`SELECT * FROM site_response WHERE domain = ${domains} AND ${isUpToLatest}`,
   });
   const found = await prisma.$queryRaw<readonly (ChangeRow & { place: number; latest: Instant | null })[]>`
     ${PLANNED} WITH ${replaced} feed AS (

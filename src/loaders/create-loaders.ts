@@ -10,10 +10,10 @@ import { BATCH_SIZE, type DomainRowKey } from './domain-row.js';
 import { loadHeaderPage } from './header-entries.js';
 import { loadAttempts } from './observed-parts.js';
 import { loadRRsets } from './rrsets.js';
+import type { SearchReader } from './search.js';
 import { searchDomains } from './search-domains.js';
 import { searchHeaders } from './search-headers.js';
 import { searchRecords } from './search-records.js';
-import { searchDomainsOfShards, searchHeadersOfShards, searchRecordsOfShards } from './search-shards.js';
 import { loadDiff } from './state-diff.js';
 import { loadStatistics } from './statistics.js';
 
@@ -54,8 +54,7 @@ export function createLoaders(
   { prisma, searchPrisma }: { readonly prisma: PrismaClient; readonly searchPrisma: PrismaClient },
   { aroundBatch = (_loader, _size, load) => load(), tables = ON_SERVER }: LoadingOptions = {},
 ) {
-  // On a cluster, a domain by itself: a statement for several would go to the shards of all of them.
-  const maxBatchSize = tables.acrossShards ? 1 : BATCH_SIZE;
+  const maxBatchSize = Math.min(tables.maxDomains, BATCH_SIZE);
   const batch = <Key extends DomainRowKey, Value>(
     loader: string,
     load: (prisma: PrismaClient, keys: readonly Key[]) => Promise<readonly Value[]>,
@@ -68,9 +67,10 @@ export function createLoaders(
   ): Loader<Key, Page> => ({
     load: (key, reader) => paced(reader, () => aroundBatch(loader, 1, () => load(connections, key))),
   });
-  const searches = tables.acrossShards
-    ? { records: searchRecordsOfShards, headers: searchHeadersOfShards, domains: searchDomainsOfShards }
-    : { records: searchRecords, headers: searchHeaders, domains: searchDomains };
+  const searched =
+    <Key, Found>(search: (reader: SearchReader, key: Key) => Promise<Found>) =>
+    (one: PrismaClient, key: Key) =>
+      search({ prisma: one, tables }, key);
   return {
     /** Null: nothing is recorded of the domain. Without any part, nothing but the domain's row is read. */
     domainHistory: batch<DomainHistoryKey, DomainHistory | null>('domainHistory', loadDomainHistories),
@@ -78,12 +78,12 @@ export function createLoaders(
     attempt: batch('attempt', loadAttempts),
     changes: page('changes', loadChanges),
     headerPage: page('headerPage', loadHeaderPage),
-    recordPage: page('recordPage', searches.records),
+    recordPage: page('recordPage', searched(searchRecords)),
     rrsets: page('rrsets', loadRRsets),
     diff: page('diff', loadDiff),
-    records: page('search', searches.records, searchPrisma),
-    headers: page('search', searches.headers, searchPrisma),
-    domains: page('search', searches.domains, searchPrisma),
+    records: page('search', searched(searchRecords), searchPrisma),
+    headers: page('search', searched(searchHeaders), searchPrisma),
+    domains: page('search', searched(searchDomains), searchPrisma),
     statistics: page('statistics', (one, _: undefined) => loadStatistics(one, tables), searchPrisma),
   };
 }

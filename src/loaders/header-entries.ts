@@ -97,7 +97,7 @@ export async function loadHeaderPage(prisma: PrismaClient, key: HeaderPageKey): 
   const isAfter = Prisma.sql`domain = ${domain} AND name > ${after}`;
   const names =
     key.names === undefined
-      ? distinctValues('header_change', Prisma.raw('name'), isAfter)
+      ? distinctValues(Prisma.raw('header_change'), Prisma.raw('name'), isAfter)
       : Prisma.sql`
         SELECT DISTINCT name COLLATE "C" FROM unnest(${[...key.names]}::text[]) AS name
          WHERE name COLLATE "C" > ${after} ORDER BY 1`;

@@ -1,4 +1,4 @@
-import { Prisma, type PrismaClient } from '../database/generated/client.js';
+import { Prisma } from '../database/generated/client.js';
 import type { NamePattern } from '../model/name-pattern.js';
 import { literal } from './columns.js';
 import { type DomainRow, NUMBERS_SQL, parseDomainRow } from './domain-row.js';
@@ -20,6 +20,7 @@ import {
   readFound,
   reversed,
   type SearchKey,
+  type SearchReader,
   startsWith,
   type Time,
 } from './search.js';
@@ -40,19 +41,19 @@ export type DomainSearchKey = SearchKey<DomainFilter, DomainPlace>;
 
 /** So many names are read and sorted for a page: few at first. */
 const FEW_SORTED = 2_000;
-export const MAX_SORTED = 50_000;
+const MAX_SORTED = 50_000;
 
 /** Without any condition it lists all. */
 export async function searchDomains(
-  prisma: PrismaClient,
+  reader: SearchReader,
   key: DomainSearchKey,
 ): Promise<Page<DomainRow, DomainPlace>> {
   const { filter, first } = key;
   const question = domainQuestion(key);
-  const inOrder = (rows: number) => readFound(prisma, question, queriesInOrder(question, rows));
+  const inOrder = (rows: number) => readFound(reader, question, question.inOrder(question, rows));
   const byNames = async (most: number) => {
     for (const names of queriesOfNames(filter, most)) {
-      const page = await readFound(prisma, question, ...lookUp(question, names, most));
+      const page = await readFound(reader, question, lookUp(question, names, most));
       if (!page.isTooMuch) return page;
     }
     return null;
@@ -65,38 +66,40 @@ export async function searchDomains(
 /** Finds the domains of names, if there are at most so many of these. */
 function lookUp({ conditions, follows, first }: Finding, names: Prisma.Sql, most: number): Found {
   // With a limit of its own, a domain is looked up when it is its turn: those that follow the page are not.
-  const queries = Prisma.sql`
-    named AS MATERIALIZED (SELECT name FROM (${names}) AS name LIMIT ${literal(most + 1)}),
-    found AS MATERIALIZED (
-      SELECT domain.*
-        FROM (SELECT name FROM named
-               WHERE (SELECT count(*) FROM named) <= ${literal(most)} ${follows}
-               ORDER BY name) AS next
-       CROSS JOIN LATERAL (
-               SELECT * FROM domain WHERE domain.name = next.name AND ${conditions} LIMIT 1) AS domain
-       LIMIT ${literal(first + 1)}),
-    last AS (SELECT name FROM found WHERE false)`;
-  return [queries, Prisma.sql`(SELECT count(*) FROM named) > ${literal(most)}`];
+  const query: Found['query'] = (part, given) => Prisma.sql`
+    WITH named AS MATERIALIZED (SELECT value AS name FROM ${given} LIMIT ${literal(most + 1)}),
+    size AS MATERIALIZED (SELECT count(*) > ${literal(most)} AS is_too_much FROM named)
+    (SELECT domain.name, 'match' AS outcome
+       FROM (SELECT name FROM named WHERE NOT (SELECT is_too_much FROM size) ${follows} ORDER BY name) AS next
+      CROSS JOIN LATERAL (
+              SELECT name FROM ${part} AS domain
+               WHERE domain.name = next.name AND ${conditions(part)} LIMIT 1) AS domain
+      LIMIT ${literal(first + 1)})
+    UNION ALL
+    SELECT NULL, 'too much' FROM size WHERE is_too_much`;
+  const given = Prisma.sql`SELECT name AS value FROM (${names}) AS name LIMIT ${literal(most + 1)}`;
+  return { given: { query: given, type: 'text[] COLLATE "C"' }, query };
 }
 
 type Row = readonly [name: string, numbers: string];
 
-/** @param rows The table with the rows of `found`. */
-export function domainQuestion(
-  { filter, after, first }: DomainSearchKey,
-  rows = 'found',
-): Question<Row, DomainRow, DomainPlace> {
+function domainQuestion({ filter, after, first }: DomainSearchKey): Question<Row, DomainRow, DomainPlace> {
   const name = Prisma.raw('name');
+  const conditions = conditionsOf(filter);
   return {
     first,
-    table: Prisma.raw('domain'),
+    table: 'domain',
     place: name,
-    columns: Prisma.raw('*'),
-    sought: null,
-    conditions: conditionsOf(filter),
+    columns: 'name text COLLATE "C"',
+    conditions: () => conditions,
     follows: Prisma.sql`AND name > ${after?.name ?? ''}`,
+    sought: null,
+    inOrder: queriesInOrder,
     reading: {
-      table: Prisma.sql`(SELECT *, NULL::int AS candidates FROM ${Prisma.raw(rows)} ORDER BY name) AS domain`,
+      needed: { domain: Prisma.sql`SELECT * FROM domain WHERE name IN (SELECT name FROM found)` },
+      queries: Prisma.sql`
+        entry AS MATERIALIZED (
+          SELECT *, NULL::int AS candidates FROM found JOIN domain USING (name) ORDER BY name)`,
       place: name,
       placeOf: ([name]) => ({ name }),
       rest: NUMBERS_SQL,
@@ -109,10 +112,7 @@ const CREATED = Prisma.raw('created');
 const LAST_CHANGE = Prisma.raw('coalesce(last_change, created)');
 
 /** What finds the names by an index, each a query of its own. */
-export function queriesOfNames(
-  { match, registrableDomain, ...times }: DomainFilter,
-  most: number,
-): Prisma.Sql[] {
+function queriesOfNames({ match, registrableDomain, ...times }: DomainFilter, most: number): Prisma.Sql[] {
   const within = (order: Prisma.Sql, from: Time, to: Time) =>
     (from ?? to) != null && firstOf('domain', { condition: isWithin(order, from, to), order }, most);
   return [

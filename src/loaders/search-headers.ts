@@ -1,13 +1,18 @@
-import { Prisma, type PrismaClient } from '../database/generated/client.js';
+import { Prisma } from '../database/generated/client.js';
 import { type Instant, LATEST_INSTANT } from '../model/instant.js';
 import { instantOrNull, literal, pageOf, upTo } from './columns.js';
 import { latestOfHttpSql } from './observed-parts.js';
 import {
+  allGiven,
   allOf,
+  EVERY_ROW,
+  type Finding,
+  type Found,
   hashesOfTexts,
   hasTrigram,
   type Question,
   type SearchKey,
+  type SearchReader,
   type SoughtValues,
   search,
 } from './search.js';
@@ -55,11 +60,11 @@ type Row = readonly [
   lastSeen: string | null,
 ];
 
-export function searchHeaders(prisma: PrismaClient, key: HeaderSearchKey) {
-  return search(prisma, headerQuestion(key));
+export function searchHeaders(reader: SearchReader, key: HeaderSearchKey) {
+  return search(reader, headerQuestion(key));
 }
 
-export function headerQuestion(key: HeaderSearchKey): Question<Row, HeaderMatch, HeaderPlace> {
+function headerQuestion(key: HeaderSearchKey): Question<Row, HeaderMatch, HeaderPlace> {
   const { filter, first } = key;
   const { name, at } = filter;
   const candidates = Prisma.sql`
@@ -73,22 +78,32 @@ export function headerQuestion(key: HeaderSearchKey): Question<Row, HeaderMatch,
     : Prisma.sql`NULL`;
   return {
     first,
-    table: Prisma.raw('header_change AS change'),
+    table: 'header_change',
     place: PLACE,
-    conditions: Prisma.sql`value IS NOT NULL AND ${conditionsOf(filter)}`,
+    columns: 'domain text COLLATE "C", observed_at bigint',
+    conditions: (part) => Prisma.sql`(value IS NOT NULL AND ${conditionsOf(filter, part)})`,
     follows: followsSql(key),
     sought: soughtHeaders(filter),
-    inOrder: (rows) => queriesInOrder(key, rows),
+    inOrder: (finding, rows) => queriesByDomain(key, finding, rows),
     reading: {
-      table: Prisma.sql`
-        (SELECT entry.*, gone, ending.last_seen
+      needed: {
+        // When a value was last seen is known from the times of all headers of its domain.
+        header_change: Prisma.sql`
+          SELECT domain, name, observed_at, last_seen, source, CASE WHEN name = ${name} THEN value END AS value
+            FROM header_change
+           WHERE domain IN (SELECT domain FROM found) AND ${key.lastSeen ? EVERY_ROW : Prisma.sql`name = ${name}`}`,
+        domain: Prisma.sql`SELECT * FROM domain WHERE name IN (SELECT domain FROM found)`,
+      },
+      queries: Prisma.sql`
+        entry AS MATERIALIZED (
+        SELECT entry.*, gone, ending.last_seen
            FROM (${pageOf(candidates, ['value'], PLACE.sql)}) AS entry
            LEFT JOIN LATERAL (
                   SELECT later.observed_at AS gone, later.last_seen FROM header_change AS later
                    WHERE later.domain = entry.domain AND later.name = ${name}
                      AND later.observed_at > entry.observed_at ${upTo('later.observed_at', at)}
                    ORDER BY later.observed_at LIMIT 1) AS ending ON true
-          ORDER BY ${PLACE}) AS entry`,
+          ORDER BY ${PLACE})`,
       place: Prisma.raw('domain, observed_at::text'),
       placeOf: ([domain, from]) => ({ domain, from: BigInt(from) }),
       rest: Prisma.sql`value, source, gone::text, ${seen}`,
@@ -107,20 +122,22 @@ const PLACE = Prisma.raw('domain, observed_at');
 function soughtHeaders({ name, value, contains }: HeaderFilter): SoughtValues | null {
   const lookups = [{ column: HASH, condition: Prisma.raw('value IS NOT NULL') }];
   if (value !== undefined) {
-    const values = Prisma.sql`SELECT hashtextextended(${`${name}\n${value}`}, 0) AS value`;
+    const values = () => Prisma.sql`SELECT hashtextextended(${`${name}\n${value}`}, 0) AS value`;
     return { isOneValue: true, values, lookups };
   }
   if (contains === undefined || !hasTrigram(contains)) return null;
   const hash = Prisma.sql`hashtextextended(kind || E'\\n' || text, 0)`;
-  return { isOneValue: false, values: hashesOfTexts(name, hash, contains), lookups };
+  const given = { query: hashesOfTexts(name, hash, contains), type: 'bigint[]' } as const;
+  return { isOneValue: false, given, values: allGiven, lookups };
 }
 
-function conditionsOf({ name, value, contains, present, at, seenFrom, seenTo }: HeaderFilter): Prisma.Sql {
+function conditionsOf(filter: HeaderFilter, part: Prisma.Sql): Prisma.Sql {
+  const { name, value, contains, present, at, seenFrom, seenTo } = filter;
   // When the header had another value or was gone; null if it was not.
   const end = Prisma.sql`
-    (SELECT min(later.observed_at) FROM header_change AS later
-      WHERE later.domain = change.domain AND later.name = change.name AND later.observed_at > change.observed_at
-            ${upTo('later.observed_at', at)})`;
+    (SELECT min(later.observed_at) FROM ${part} AS later
+      WHERE later.domain = header_change.domain AND later.name = header_change.name
+        AND later.observed_at > header_change.observed_at ${upTo('later.observed_at', at)})`;
   return allOf([
     Prisma.sql`name = ${name}`,
     value !== undefined && Prisma.sql`value = ${value}`,
@@ -141,27 +158,28 @@ function followsSql({ after }: HeaderSearchKey): Prisma.Sql {
 const DOMAINS_OF_ROW = 0.2;
 
 /** Finds values of the header of one domain after the other, until there are enough. */
-function queriesInOrder(key: HeaderSearchKey, rows: number): Prisma.Sql {
-  const { filter, after, first } = key;
+function queriesByDomain({ filter, after, first }: HeaderSearchKey, finding: Finding, rows: number): Found {
+  const { follows, conditions } = finding;
   const domains = literal(Math.ceil(rows * DOMAINS_OF_ROW));
-  const from = Prisma.sql`WHERE name >= ${after?.domain ?? ''}`;
+  const visited = Prisma.sql`
+    SELECT name AS value FROM domain WHERE name >= ${after?.domain ?? ''} ORDER BY name LIMIT ${domains}`;
   // A lateral query with a limit is read row by row, in the order of domains: ORDER BY would read all first.
-  const read = Prisma.sql`
-    (SELECT change.*
-       FROM (SELECT name FROM domain ${from} ORDER BY name LIMIT ${domains}) AS visited
+  const read = (part: Prisma.Sql, given: Prisma.Sql) => Prisma.sql`
+    (SELECT header_change.*
+       FROM ${given}
       CROSS JOIN LATERAL (
-             SELECT ${PLACE}, name, value FROM header_change
-              WHERE domain = visited.name AND name = ${filter.name} AND value IS NOT NULL ${followsSql(key)}
-              ORDER BY observed_at LIMIT ${literal(rows)}) AS change
-      LIMIT ${literal(rows)}) AS change`;
-  return Prisma.sql`
-    found AS MATERIALIZED (
-      SELECT ${PLACE} FROM ${read} WHERE ${conditionsOf(filter)} LIMIT ${literal(first + 1)}),
-    last AS MATERIALIZED (
-      SELECT ${PLACE} FROM (
-        (SELECT ${PLACE} FROM ${read} LIMIT 1 OFFSET ${literal(rows - 1)})
+             SELECT ${PLACE}, name, value FROM ${part} AS header_change
+              WHERE domain = given.value AND name = ${filter.name} AND value IS NOT NULL ${follows}
+              ORDER BY observed_at LIMIT ${literal(rows)}) AS header_change
+      LIMIT ${literal(rows)}) AS header_change`;
+  const query: Found['query'] = (part, given) => Prisma.sql`
+    WITH found AS MATERIALIZED (
+      SELECT ${PLACE} FROM ${read(part, given)} WHERE ${conditions(part)} LIMIT ${literal(first + 1)})
+    SELECT ${PLACE}, 'match' AS outcome FROM found UNION ALL
+    SELECT ${PLACE}, 'end' FROM (
+        (SELECT ${PLACE} FROM ${read(part, given)} LIMIT 1 OFFSET ${literal(rows - 1)})
         UNION ALL
-        (SELECT name, ${LATEST_INSTANT} FROM domain ${from} ORDER BY name LIMIT 1 OFFSET ${domains} - 1)) AS row
-       WHERE (SELECT count(*) FROM found) <= ${literal(first)}
-       ORDER BY ${PLACE} LIMIT 1)`;
+        (SELECT value, ${LATEST_INSTANT} FROM ${given} ORDER BY value LIMIT 1 OFFSET ${domains} - 1)) AS row
+     WHERE (SELECT count(*) FROM found) <= ${literal(first)}`;
+  return { given: { query: visited, type: 'text[] COLLATE "C"' }, query };
 }

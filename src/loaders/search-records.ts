@@ -1,4 +1,4 @@
-import { Prisma, type PrismaClient } from '../database/generated/client.js';
+import { Prisma } from '../database/generated/client.js';
 import { EARLIEST_INSTANT, type Instant } from '../model/instant.js';
 import type { NamePattern } from '../model/name-pattern.js';
 import { LENGTH_OF_DIGEST } from '../model/node-id.js';
@@ -6,6 +6,7 @@ import { instantOrNull, knownAt, literal, pageOf } from './columns.js';
 import type { DnsEntry } from './dns-entries.js';
 import { latestOfTypeSql } from './observed-parts.js';
 import {
+  allGiven,
   allOf,
   distinctValues,
   EVERY_ROW,
@@ -18,8 +19,10 @@ import {
   meetsPattern,
   namesMeeting,
   type Question,
+  queriesInOrder,
   reversed,
   type SearchKey,
+  type SearchReader,
   type SoughtValues,
   search,
   startsWith,
@@ -67,8 +70,8 @@ export interface RecordMatch {
 /** Its filter has a condition besides types and times. */
 export type RecordSearchKey = SearchKey<RecordFilter, RecordPlace>;
 
-export function searchRecords(prisma: PrismaClient, key: RecordSearchKey) {
-  return search(prisma, recordQuestion(key));
+export function searchRecords(reader: SearchReader, key: RecordSearchKey) {
+  return search(reader, recordQuestion(key));
 }
 
 /** Times as digits. */
@@ -77,14 +80,14 @@ type Row = readonly [
   ...[host: string, className: string, removed: string | null, lastSeen: string | null, rdata: object],
 ];
 
-export function recordQuestion(key: RecordSearchKey): Question<Row, RecordMatch, RecordPlace> {
+function recordQuestion(key: RecordSearchKey): Question<Row, RecordMatch, RecordPlace> {
   const { filter, first, lastSeen } = key;
   const { domain: name, at } = filter;
   const candidates = Prisma.sql`
     SELECT ${PLACE}, class, host, rdata, source, ${knownAt('removed', at)} AS removed,
            ${knownAt('last_seen', at)} AS last_seen
       FROM found JOIN dns_record USING (${PLACE})`;
-  const queries = Prisma.sql`,
+  const queries = Prisma.sql`
     entry AS MATERIALIZED (${pageOf(candidates, ['rdata'], PLACE.sql)}),
     -- Once for each type of a domain: as of an instant, it takes all of its records.
     part AS MATERIALIZED (
@@ -96,17 +99,27 @@ export function recordQuestion(key: RecordSearchKey): Question<Row, RecordMatch,
   const seen = Prisma.sql`
     CASE WHEN removed IS NULL THEN greatest(first_seen, last_seen, ${latest})
          ELSE coalesce(last_seen, first_seen) END`;
+  const isFound = name === undefined ? Prisma.sql`IN (SELECT domain FROM found)` : Prisma.sql`= ${name}`;
+  // As of an instant, when a record was last seen is known from all records of its domain.
+  const isNeeded =
+    at !== undefined && lastSeen ? EVERY_ROW : Prisma.sql`(${PLACE}) IN (SELECT ${PLACE} FROM found)`;
+  const conditions = conditionsOf(filter);
   return {
     first,
-    table: Prisma.raw('dns_record'),
+    table: 'dns_record',
     place: PLACE,
+    columns: 'domain text COLLATE "C", first_seen bigint, type text COLLATE "C", position int',
     within: name === undefined ? undefined : Prisma.sql`domain = ${name}`,
-    conditions: conditionsOf(filter),
+    conditions: () => conditions,
     follows: followsSql(key),
     sought: soughtBy(key),
+    inOrder: queriesInOrder,
     reading: {
+      needed: {
+        dns_record: Prisma.sql`SELECT * FROM dns_record WHERE domain ${isFound} AND ${isNeeded}`,
+        domain: Prisma.sql`SELECT * FROM domain WHERE name ${isFound}`,
+      },
       queries,
-      table: Prisma.raw('entry'),
       place: Prisma.raw('domain, first_seen::text, type, position'),
       placeOf: ([domain, time, type, position]) => ({ domain, firstSeen: BigInt(time), type, position }),
       rest: Prisma.sql`source, host, class, removed::text, (${seen})::text, rdata`,
@@ -152,14 +165,15 @@ function soughtBy({ filter, after }: RecordSearchKey): SoughtValues | null {
   if (domain !== undefined) return soughtDomain(domain, filter);
   const addresses = [{ column: ADDRESS, condition: ADDRESS_TYPES }];
   if (ip !== undefined) {
-    return { isOneValue: true, values: Prisma.sql`SELECT ${ip}::inet AS value`, lookups: addresses };
+    return { isOneValue: true, values: () => Prisma.sql`SELECT ${ip}::inet AS value`, lookups: addresses };
   }
   const ofHost = soughtHosts(host, after);
   if (ofHost?.isOneValue) return ofHost;
   if (target) return soughtTargets(target);
   if (network !== undefined) {
     const inNetwork = Prisma.sql`${ADDRESS_TYPES} AND ${ADDRESS} <= ${network.last}::inet`;
-    const values = valuesOf(ADDRESS, inNetwork, Prisma.sql`${network.first}::inet`);
+    const from = Prisma.sql`${network.first}::inet`;
+    const values = (part: Prisma.Sql) => valuesOf(part, ADDRESS, inNetwork, from);
     return { isOneValue: false, values, lookups: addresses };
   }
   return soughtTexts(text) ?? ofHost;
@@ -167,24 +181,25 @@ function soughtBy({ filter, after }: RecordSearchKey): SoughtValues | null {
 
 /** The rows of a domain, by the index with the fewest others. */
 function soughtDomain(domain: string, { types, present, at }: RecordFilter): SoughtValues {
+  const ofDomain = Prisma.sql`domain = ${domain}`;
   // As of an instant, what is removed may have been present.
   const onlyPresent = present === true && at === undefined;
   if (types === undefined && !onlyPresent) {
-    const values = Prisma.sql`SELECT ${domain}::text COLLATE "C" AS value`;
-    return { isOneValue: true, values, lookups: [{ column: Prisma.raw('domain'), condition: EVERY_ROW }] };
+    const values = () => Prisma.sql`SELECT ${domain}::text COLLATE "C" AS value`;
+    return { isOneValue: true, values, lookups: [{ column: Prisma.raw('domain'), condition: ofDomain }] };
   }
   const column = Prisma.raw('type');
-  const isPresent = Prisma.sql`domain = ${domain} AND removed IS NULL`;
-  const isRemoved = Prisma.sql`domain = ${domain} AND removed IS NOT NULL`;
+  const isPresent = Prisma.sql`${ofDomain} AND removed IS NULL`;
+  const isRemoved = Prisma.sql`${ofDomain} AND removed IS NOT NULL`;
   const conditions = onlyPresent ? [isPresent] : [isPresent, isRemoved];
-  const values =
+  const values = (part: Prisma.Sql) =>
     types === undefined
-      ? valuesOf(column, isPresent)
+      ? valuesOf(part, column, isPresent)
       : Prisma.sql`SELECT type COLLATE "C" AS value FROM unnest(${types}::text[]) AS type`;
   return { isOneValue: true, values, lookups: conditions.map((condition) => ({ column, condition })) };
 }
 
-export function soughtHosts(pattern: NamePattern | undefined, after?: RecordPlace): SoughtValues | null {
+function soughtHosts(pattern: NamePattern | undefined, after?: RecordPlace): SoughtValues | null {
   const names = pattern && namesMeeting(pattern, MAX_ROWS_BY_VALUE, MAX_VALUES);
   if (!names) return null;
   // Where an index of one domain's rows is entered, for what follows a place.
@@ -195,7 +210,8 @@ export function soughtHosts(pattern: NamePattern | undefined, after?: RecordPlac
                                            ELSE ${EARLIEST_INSTANT}::bigint END)`;
   return {
     isOneValue: pattern.parts.length === 1,
-    values: Prisma.sql`SELECT name AS value FROM (${names}) AS name`,
+    given: { query: Prisma.sql`SELECT name AS value FROM (${names}) AS name`, type: 'text[] COLLATE "C"' },
+    values: allGiven,
     lookups: [
       { column: Prisma.raw('domain'), condition: Prisma.sql`host = domain ${begin}` },
       { column: Prisma.raw('host'), condition: Prisma.raw('host <> domain') },
@@ -203,10 +219,11 @@ export function soughtHosts(pattern: NamePattern | undefined, after?: RecordPlac
   };
 }
 
-export function soughtTexts(text: string | undefined): SoughtValues | null {
+function soughtTexts(text: string | undefined): SoughtValues | null {
   if (text === undefined || !hasTrigram(text)) return null;
   return {
-    values: hashesOfTexts('TXT', Prisma.sql`hashtextextended(text, 0)`, text),
+    given: { query: hashesOfTexts('TXT', Prisma.sql`hashtextextended(text, 0)`, text), type: 'bigint[]' },
+    values: allGiven,
     lookups: [{ column: TEXT_HASH, condition: Prisma.raw(`type = 'TXT'`) }],
     isOneValue: false,
   };
@@ -218,17 +235,23 @@ function soughtTargets(pattern: NamePattern): SoughtValues {
   const isOther = Prisma.sql`${MAILBOX.condition} AND NOT coalesce(${hasTarget(TARGET, pattern)}, false)`;
   const lookups = [TARGET, { ...MAILBOX, condition: isOther }, HOST_NAME];
   if (suffix === undefined) {
-    return { isOneValue: true, values: Prisma.sql`SELECT ${name}::text COLLATE "C" AS value`, lookups };
+    return { isOneValue: true, values: () => Prisma.sql`SELECT ${name}::text COLLATE "C" AS value`, lookups };
   }
-  const below = TARGETS.map(({ condition, column }) => {
-    const isBelow = Prisma.sql`${condition} AND ${startsWith(column, suffix)}`;
-    return Prisma.sql`(${valuesOf(column, isBelow, Prisma.sql`${suffix}::text`)})`;
-  });
-  return { isOneValue: false, values: Prisma.join(below, ' UNION '), lookups };
+  const below = (part: Prisma.Sql) =>
+    TARGETS.map(({ condition, column }) => {
+      const isBelow = Prisma.sql`${condition} AND ${startsWith(column, suffix)}`;
+      return Prisma.sql`(${valuesOf(part, column, isBelow, Prisma.sql`${suffix}::text`)})`;
+    });
+  return { isOneValue: false, values: (part) => Prisma.join(below(part), ' UNION '), lookups };
 }
 
-function valuesOf(column: Prisma.Sql, condition: Prisma.Sql, from?: Prisma.Sql): Prisma.Sql {
-  return Prisma.sql`${distinctValues('dns_record', column, condition, from)} LIMIT ${literal(MAX_VALUES + 1)}`;
+function valuesOf(
+  part: Prisma.Sql,
+  column: Prisma.Sql,
+  condition: Prisma.Sql,
+  from?: Prisma.Sql,
+): Prisma.Sql {
+  return Prisma.sql`${distinctValues(part, column, condition, from)} LIMIT ${literal(MAX_VALUES + 1)}`;
 }
 
 /** Null for a row of another type. */

@@ -1,4 +1,6 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
+import { ON_SERVER, type PartQuery, type Tables } from '../database/tables.js';
+import { UnavailableError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
 import type { NamePattern } from '../model/name-pattern.js';
 import { literal, PLANNED } from './columns.js';
@@ -59,40 +61,47 @@ export interface Lookup {
 }
 
 /** What is looked up, value by value. */
-export interface SoughtValues {
-  /** Rows with one column `value`. */
-  readonly values: Prisma.Sql;
+export interface SoughtValues extends Pick<PartQuery, 'given'> {
+  /** Rows with one column `value`: of a part of the table, or those that are given. */
+  readonly values: PartQuery['query'];
   /** Where rows have a value: those of each are joined. */
   readonly lookups: readonly Lookup[];
   readonly isOneValue: boolean;
 }
 
+/** The values that are given, and none of the table. */
+export const allGiven: SoughtValues['values'] = (_part, given) => Prisma.sql`SELECT value FROM ${given}`;
+
 export const EVERY_ROW = Prisma.sql`true`;
 
-/** Which rows of a table match, and how they are read. */
-export interface Question<Row, Match, Place> {
+/** Which rows of a table match. */
+export interface Finding {
   readonly first: number;
-  /** In FROM. */
-  readonly table: Prisma.Sql;
+  readonly table: string;
   /** The columns of a place. */
   readonly place: Prisma.Sql;
-  /** Those of `found`; absent: of a place. */
-  readonly columns?: Prisma.Sql;
-  /** Where all are of one domain: the condition by which they are read in order. */
+  /** Their types. */
+  readonly columns: string;
+  /** Where all are of one domain: the condition by which they are read. */
   readonly within?: Prisma.Sql | undefined;
-  readonly conditions: Prisma.Sql;
+  /** @param part The table, where others of its rows count. */
+  readonly conditions: (part: Prisma.Sql) => Prisma.Sql;
   /** After other conditions: that rows come after the place of the question. */
   readonly follows: Prisma.Sql;
+}
+
+/** Which rows of a table match, and how they are read. */
+export interface Question<Row, Match, Place> extends Finding {
   /** Null where there is no index for the values. */
   readonly sought: SoughtValues | null;
-  /** Finds matches among so many rows in their order, for readFound(). Absent: queriesInOrder(). */
-  readonly inOrder?: (rows: number) => Prisma.Sql;
+  /** Finds matches among so many rows in their order. */
+  readonly inOrder: (finding: Finding, rows: number) => Found;
   /** Each match is read as a JSON array, which begins with its place. */
   readonly reading: {
-    /** Further ones in WITH. */
-    readonly queries?: Prisma.Sql;
-    /** In FROM: what was found, in its order, with `candidates`, how many they are where not all are read. */
-    readonly table: Prisma.Sql;
+    /** The rows that are needed of each table, where these cannot be joined with what was found. */
+    readonly needed: Readonly<Record<string, Prisma.Sql>>;
+    /** In WITH: `entry` is what was found, in its order, with `candidates`, how many they are where not all are read. */
+    readonly queries: Prisma.Sql;
     /** The items of a place. */
     readonly place: Prisma.Sql;
     readonly placeOf: (row: Row) => Place;
@@ -103,42 +112,48 @@ export interface Question<Row, Match, Place> {
 }
 
 export async function search<Row, Match, Place>(
-  prisma: PrismaClient,
+  reader: SearchReader,
   question: Question<Row, Match, Place>,
 ): Promise<Page<Match, Place>> {
-  const { first, sought, inOrder = (rows) => queriesInOrder(question, rows) } = question;
-  const readInOrder = (rows: number) => readFound(prisma, question, inOrder(rows));
+  const { first, sought, inOrder } = question;
+  const readInOrder = (rows: number) => readFound(reader, question, inOrder(question, rows));
   if (sought?.isOneValue !== true) {
     // Where many rows match, the first ones do.
     const page = await readInOrder(ROWS_OF_MATCH * (first + 1));
     if (isFull(page, first)) return page;
   }
   const byValue = async (rows: number) => {
-    const page = sought && (await readFound(prisma, question, ...lookUp(question, sought, rows)));
+    const page = sought && (await readFound(reader, question, lookUp(question, sought, rows)));
     return page?.isTooMuch === false ? page : null;
   };
   return (await readFewThenMany(first, byValue, MAX_ROWS_BY_VALUE)) ?? readInOrder(MAX_ROWS);
 }
 
-export type Finding = Omit<Question<never, unknown, unknown>, 'reading'>;
+/**
+ * What finds matches in a part of a table, for readFound(): the places of the first ones, one more than the page,
+ * with the outcome `match`; with `end`, the place up to which they are all, if there may be others; `too much`
+ * where there are too many values or rows.
+ */
+export type Found = Pick<PartQuery, 'given' | 'query'>;
 
 /** Finds matches among up to so many rows in their order. */
 export function queriesInOrder(
-  { first, table, place, columns = place, within = EVERY_ROW, conditions, follows }: Finding,
+  { first, table, place, within = EVERY_ROW, conditions, follows }: Finding,
   rows: number,
-): Prisma.Sql {
-  const inOrder = Prisma.sql`FROM ${table} WHERE ${within} ${follows} ORDER BY ${place}`;
-  return Prisma.sql`
-    found AS MATERIALIZED (
-      SELECT ${columns} FROM (SELECT * ${inOrder} LIMIT ${literal(rows)}) AS ${table}
-       WHERE ${conditions} ORDER BY ${place} LIMIT ${literal(first + 1)}),
-    last AS MATERIALIZED (
-      SELECT ${place} FROM (SELECT ${place} ${inOrder} LIMIT 1 OFFSET ${literal(rows - 1)}) AS row
-       WHERE (SELECT count(*) FROM found) <= ${literal(first)})`;
+): Found {
+  const query = (part: Prisma.Sql) => {
+    const inOrder = Prisma.sql`
+      FROM ${part} AS ${Prisma.raw(table)} WHERE ${within} ${follows} ORDER BY ${place}`;
+    return Prisma.sql`
+      WITH found AS MATERIALIZED (
+        SELECT ${place} FROM (SELECT * ${inOrder} LIMIT ${literal(rows)}) AS ${Prisma.raw(table)}
+         WHERE ${conditions(part)} ORDER BY ${place} LIMIT ${literal(first + 1)})
+      SELECT ${place}, 'match' AS outcome FROM found UNION ALL
+      SELECT ${place}, 'end' FROM (SELECT ${place} ${inOrder} LIMIT 1 OFFSET ${literal(rows - 1)}) AS row
+       WHERE (SELECT count(*) FROM found) <= ${literal(first)}`;
+  };
+  return { query };
 }
-
-/** What finds matches, for readFound(). */
-export type Found = readonly [queries: Prisma.Sql, isTooMuch: Prisma.Sql];
 
 /**
  * Finds rows by their values.
@@ -147,42 +162,49 @@ export type Found = readonly [queries: Prisma.Sql, isTooMuch: Prisma.Sql];
  */
 function lookUp(
   { first, table, place, conditions, follows }: Finding,
-  { values, lookups }: SoughtValues,
+  { given, values, lookups }: SoughtValues,
   most: number,
 ): Found {
   const [page, maxValues, maxRows] = [first + 1, MAX_VALUES, MAX_ROWS_BY_VALUE + first + 1].map(literal);
   const size = Prisma.sql`(SELECT rows FROM size)`;
-  const rows = lookups.map(
-    ({ column, condition }) => Prisma.sql`
-      (SELECT ${place}, ${conditions} AS matches
-         FROM ${table} WHERE ${condition} AND ${column} = sought.value ${follows}
+  const rowsOf = (part: Prisma.Sql) =>
+    lookups.map(
+      ({ column, condition }) => Prisma.sql`
+      (SELECT ${place}, ${conditions(part)} AS matches
+         FROM ${part} AS ${Prisma.raw(table)} WHERE ${condition} AND ${column} = sought.value ${follows}
         ORDER BY ${place} LIMIT ${size})`,
-  );
-  const queries = Prisma.sql`
-    sought AS MATERIALIZED (
-      SELECT DISTINCT value FROM (SELECT value FROM (${values}) AS found LIMIT ${maxValues} + 1) AS found),
+    );
+  const query: Found['query'] = (part, list) => Prisma.sql`
+    WITH sought AS MATERIALIZED (
+      SELECT DISTINCT value FROM (SELECT value FROM (${values(part, list)}) AS found LIMIT ${maxValues} + 1) AS found),
     size AS MATERIALIZED (
       SELECT greatest(${page}, ${literal(most)} / greatest(count(*), 1)) AS rows FROM sought),
     examined AS MATERIALIZED (
       SELECT found.*
         FROM sought CROSS JOIN LATERAL (
                SELECT *, row_number() OVER (ORDER BY ${place}) = ${size} AS is_last
-                 FROM (SELECT * FROM (${Prisma.join(rows, ' UNION ALL ')}) AS looked_up
+                 FROM (SELECT * FROM (${Prisma.join(rowsOf(part), ' UNION ALL ')}) AS looked_up
                         ORDER BY ${place} LIMIT ${size}) AS row) AS found
        WHERE (SELECT count(*) FROM sought) <= ${maxValues}
-       LIMIT ${maxRows} + 1),
-    last AS MATERIALIZED (SELECT ${place} FROM examined WHERE is_last ORDER BY ${place} LIMIT 1),
-    found AS MATERIALIZED (
-      SELECT ${place} FROM examined
-       WHERE matches AND (NOT EXISTS (SELECT FROM last) OR (${place}) <= (SELECT ${place} FROM last))
-       ORDER BY ${place} LIMIT ${page})`;
-  const isTooMuch = Prisma.sql`
-    (SELECT count(*) FROM sought) > ${maxValues} OR (SELECT count(*) FROM examined) > ${maxRows}`;
-  return [queries, isTooMuch];
+       LIMIT ${maxRows} + 1)
+    (SELECT ${place}, 'match' AS outcome FROM examined WHERE matches ORDER BY ${place} LIMIT ${page})
+    UNION ALL
+    (SELECT ${place}, 'end' FROM examined WHERE is_last ORDER BY ${place} LIMIT 1)
+    UNION ALL
+    SELECT ${place}, 'too much' FROM (SELECT) AS one LEFT JOIN examined ON false
+     WHERE (SELECT count(*) FROM sought) > ${maxValues} OR (SELECT count(*) FROM examined) > ${maxRows}`;
+  return { given, query };
+}
+
+/** Where searches read. */
+export interface SearchReader {
+  readonly prisma: PrismaClient;
+  readonly tables: Tables;
 }
 
 interface PageRow<Row> {
-  readonly isTooMuch: boolean;
+  /** Null: no part has anything. */
+  readonly outcomes: readonly string[] | null;
   readonly rows: readonly Row[] | null;
   readonly candidates: number | null;
   /** Up to where `rows` has all; null: there are no others. */
@@ -192,28 +214,41 @@ interface PageRow<Row> {
 /**
  * Reads a page of what was found. It ends before that where the matches are long.
  *
- * @param queries In WITH: `found` has the places of matches, one more than the page, and `last` the place up to
- *   which they are all, if there may be others.
- * @param isTooMuch Whether there are too many values or rows.
+ * @throws UnavailableError if a part of the table cannot be read.
  */
 export async function readFound<Row, Match, Place>(
-  prisma: PrismaClient,
-  { first, reading }: Pick<Question<Row, Match, Place>, 'first' | 'reading'>,
-  queries: Prisma.Sql,
-  isTooMuch = Prisma.sql`false`,
+  { prisma, tables }: SearchReader,
+  question: Question<Row, Match, Place>,
+  found: Found,
 ): Promise<Page<Match, Place> & { readonly isTooMuch: boolean }> {
-  const { table, place, placeOf, rest, matchOf, queries: further = Prisma.empty } = reading;
+  const { first, table, place: places, columns, within, reading } = question;
+  // The rows of one domain are in one part, to which the whole statement goes.
+  const parts = within === undefined ? tables : ON_SERVER;
+  const { needed, queries, place, placeOf, rest, matchOf } = reading;
   const [page] = await prisma.$queryRaw<readonly PageRow<Row>[]>`
-    ${PLANNED} WITH ${queries} ${further}
-    SELECT ${isTooMuch} AS "isTooMuch", json_agg(json_build_array(${place}, ${rest})) AS rows,
-           max(candidates)::int AS candidates, (SELECT json_build_array(${place}) FROM last) AS end
-      FROM ${table}`;
+    ${PLANNED} WITH ${parts.eachPart({ table, columns, ...found })},
+    bound AS MATERIALIZED (SELECT ${places} FROM answer WHERE outcome = 'end' ORDER BY ${places} LIMIT 1),
+    found AS MATERIALIZED (
+      SELECT ${places} FROM answer
+       WHERE outcome = 'match' AND (NOT EXISTS (SELECT FROM bound) OR (${places}) <= (SELECT ${places} FROM bound))
+       ORDER BY ${places} LIMIT ${literal(first + 1)}),
+    -- What was found by another snapshot than it is read by may be gone: its page ends where it would have.
+    last AS MATERIALIZED (
+      (SELECT * FROM found ORDER BY ${places} LIMIT 1 OFFSET ${literal(first)}) UNION ALL SELECT * FROM bound
+       ORDER BY ${places} LIMIT 1),
+    ${tables.replaced(needed)} ${queries}
+    SELECT (SELECT array_agg(DISTINCT outcome) FROM answer) AS outcomes,
+           json_agg(json_build_array(${place}, ${rest})) AS rows, max(candidates)::int AS candidates,
+           (SELECT json_build_array(${place}) FROM last) AS end
+      FROM entry`;
   if (page === undefined) throw new Error('An aggregate of all rows gives a row.');
+  const outcomes = page.outcomes ?? [];
+  if (outcomes.includes('failed')) throw new UnavailableError();
   const rows = page.rows ?? [];
   const items = rows.slice(0, first).map((row) => matchOf(row, placeOf(row)));
   const isWhole = rows.length <= first && rows.length >= (page.candidates ?? 0);
   const next = isWhole ? page.end : (rows[items.length - 1] ?? null);
-  return { items, next: next === null ? null : placeOf(next), isTooMuch: page.isTooMuch };
+  return { items, next: next === null ? null : placeOf(next), isTooMuch: outcomes.includes('too much') };
 }
 
 /** So many rows are read in order for each match at first. */
@@ -266,13 +301,13 @@ export function hashesOfTexts(kind: string, hash: Prisma.Sql, part: string): Pri
 
 /** The values of a column from one on, each once: each found by one step in its index. */
 export function distinctValues(
-  table: string,
+  part: Prisma.Sql,
   column: Prisma.Sql,
   condition: Prisma.Sql,
   from = Prisma.sql`''`,
 ): Prisma.Sql {
   const next = (comparison: Prisma.Sql) => Prisma.sql`
-    (SELECT ${column} AS value FROM ${Prisma.raw(table)}
+    (SELECT ${column} AS value FROM ${part}
       WHERE ${condition} AND ${column} ${comparison} ORDER BY ${column} LIMIT 1)`;
   return Prisma.sql`
     WITH RECURSIVE step AS (

@@ -1,7 +1,9 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
-import { ON_SERVER } from '../database/tables.js';
+import { ON_SERVER, type Tables } from '../database/tables.js';
 import { UnavailableError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
+import { literal } from './columns.js';
+import { EVERY_ROW } from './search.js';
 
 export interface Statistics {
   readonly domains: number;
@@ -21,15 +23,17 @@ const SAMPLE = 50_000;
  * About how many rows a table has, or an index of it: as the planner estimates them, by its density when it was
  * analyzed last. One that never had rows then is taken for one with 60 in a page. Partitions are counted.
  */
-function estimateSql(index: string | undefined): string {
-  const part = `SELECT coalesce(relid, root) FROM (SELECT '%s'::regclass AS root) AS whole
-                  LEFT JOIN LATERAL pg_partition_tree(root) ON isleaf`;
-  const ofIndex = `SELECT indexrelid FROM pg_index
-                    WHERE indrelid IN (${part}) AND strpos(pg_get_indexdef(indexrelid), '${index}') > 0`;
-  return `
+function estimateSql(part: Prisma.Sql, index: string | undefined): Prisma.Sql {
+  const leaves = Prisma.sql`
+    SELECT coalesce(relid, root) FROM (SELECT '${part}'::regclass AS root) AS whole
+      LEFT JOIN LATERAL pg_partition_tree(root) ON isleaf`;
+  const ofIndex = Prisma.sql`
+    SELECT indexrelid FROM pg_index
+     WHERE indrelid IN (${leaves}) AND strpos(pg_get_indexdef(indexrelid), ${index}) > 0`;
+  return Prisma.sql`
     SELECT coalesce(sum(pg_relation_size(oid) / 8192
                         * CASE WHEN reltuples > 0 AND relpages > 0 THEN reltuples / relpages ELSE 60 END), 0)
-      FROM pg_class WHERE oid IN (${index === undefined ? part : ofIndex})`;
+      FROM pg_class WHERE oid IN (${index === undefined ? leaves : ofIndex})`;
 }
 
 interface Row {
@@ -41,19 +45,30 @@ interface Row {
 /** Exact for up to MAX_COUNTED rows of each table, or part of it, otherwise an estimate. */
 export async function loadStatistics(prisma: PrismaClient, tables = ON_SERVER): Promise<Statistics> {
   /** @param index Of the rows with the condition, its first columns: its name is another on each shard. */
-  const count = async (table: string, condition = 'true', index?: string) => {
-    const rows = `SELECT FROM %s WHERE ${condition} LIMIT ${MAX_COUNTED}`;
-    const counted = await read(prisma, tables.eachPart(table, `SELECT count(*) FROM (${rows}) AS row`));
+  const sum = (table: string, query: (part: Prisma.Sql) => Prisma.Sql) =>
+    read(prisma, tables, 'sum', table, query);
+  const count = async (table: string, condition = EVERY_ROW, index?: string) => {
+    const counted = await sum(
+      table,
+      (part) => Prisma.sql`
+      SELECT count(*) FROM (SELECT FROM ${part} WHERE ${condition} LIMIT ${literal(MAX_COUNTED)}) AS row`,
+    );
     if (counted < MAX_COUNTED) return counted;
-    return Math.round(Math.max(counted, await read(prisma, tables.eachPart(table, estimateSql(index)))));
+    return Math.round(Math.max(counted, await sum(table, (part) => estimateSql(part, index))));
   };
   const domains = await count('domain');
   const dnsRecords = await count('dns_record');
-  const removed = await count('dns_record', 'removed IS NOT NULL', '(domain, removed,');
+  const removed = await count('dns_record', Prisma.sql`removed IS NOT NULL`, '(domain, removed,');
   const changes = await count('header_change');
-  const some = `SELECT recorded_at FROM %s LIMIT ${MAX_COUNTED}`;
-  const recorded = `SELECT coalesce(max(recorded_at), 0) FROM (${some}) AS row`;
-  const lastRecordedAt = BigInt(await read(prisma, tables.eachPart('domain', recorded), 'max'));
+  const latest = await read(
+    prisma,
+    tables,
+    'max',
+    'domain',
+    (part) => Prisma.sql`
+    SELECT coalesce(max(recorded_at), 0) FROM (SELECT recorded_at FROM ${part} LIMIT ${literal(MAX_COUNTED)}) AS row`,
+  );
+  const lastRecordedAt = BigInt(latest);
   // Each table is read by a query of its own, as a cluster can answer it.
   const [row] = await prisma.$queryRaw<readonly Row[]>`
     -- Each header has one first change. An empty sample, by an estimate that is much too high, shows nothing:
@@ -86,14 +101,25 @@ export async function loadStatistics(prisma: PrismaClient, tables = ON_SERVER): 
 }
 
 /**
- * @param results Of a statement, of each shard or of the whole table.
- * @throws UnavailableError if a shard does not respond.
+ * Reads the sum or maximum of what a query for one number gives of each part of a table.
+ *
+ * @throws UnavailableError if a part cannot be read.
  */
-async function read(prisma: PrismaClient, results: Prisma.Sql, aggregate = 'sum'): Promise<number> {
+async function read(
+  prisma: PrismaClient,
+  tables: Tables,
+  aggregate: 'sum' | 'max',
+  table: string,
+  query: (part: Prisma.Sql) => Prisma.Sql,
+): Promise<number> {
+  const answer = tables.eachPart({
+    table,
+    columns: 'value float8',
+    query: (part) => Prisma.sql`SELECT (${query(part)})::float8 AS value, 'match' AS outcome`,
+  });
   const [found] = await prisma.$queryRaw<readonly { value: number | null; isComplete: boolean }[]>`
-    SELECT ${Prisma.raw(aggregate)}(CASE WHEN success THEN result::float8 END) AS value,
-           bool_and(success) AS "isComplete"
-      FROM ${results}`;
+    WITH ${answer}
+    SELECT ${Prisma.raw(aggregate)}(value) AS value, bool_and(outcome <> 'failed') AS "isComplete" FROM answer`;
   if (found?.isComplete !== true) throw new UnavailableError();
   return found.value ?? 0;
 }

@@ -1,6 +1,7 @@
 import type { Database } from '../database/client.js';
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
-import { type TextLookup, tablesOf } from '../database/tables.js';
+import { type Tables, tablesOf } from '../database/tables.js';
+import { UnavailableError } from '../model/errors.js';
 import type { Instant } from '../model/instant.js';
 import { retryOnContention } from './contention.js';
 
@@ -154,21 +155,27 @@ function keyOf(erased: ErasedText): string {
   return kindOf(erased) === 'header' ? `${erased.kind}\n${erased.text}` : erased.text;
 }
 
-function toLookup(table: string, text: string, condition: string): TextLookup {
-  return { table: Prisma.raw(table), text: Prisma.raw(text), condition: Prisma.raw(condition) };
+/** In which rows domains have names and texts. */
+interface Use {
+  readonly kind: string;
+  readonly table: string;
+  readonly text: string;
+  readonly condition: string;
+  /** Whether the index has a hash of the text in place of it. */
+  readonly isHashed: boolean;
 }
 
-/** Where an index has a hash of the text in place of it. */
-function toHashLookup(table: string, text: string, condition: string): TextLookup {
-  return { ...toLookup(table, text, condition), hash: Prisma.raw(`hashtextextended(${text}, 0)`) };
-}
-
-/** Where domains have names and texts. */
-const USES: readonly (readonly [kind: string, lookup: TextLookup])[] = [
-  ['name', toLookup('domain', 'name', 'true')],
-  ['name', toLookup('dns_record', 'host', 'host <> domain')],
-  ['TXT', toHashLookup('dns_record', "rdata ->> 'txt'", "type = 'TXT'")],
-  ['header', toHashLookup('header_change', "name || E'\\n' || value", 'value IS NOT NULL')],
+const USES: readonly Use[] = [
+  { kind: 'name', table: 'domain', text: 'name', condition: 'true', isHashed: false },
+  { kind: 'name', table: 'dns_record', text: 'host', condition: 'host <> domain', isHashed: false },
+  { kind: 'TXT', table: 'dns_record', text: "rdata ->> 'txt'", condition: "type = 'TXT'", isHashed: true },
+  {
+    kind: 'header',
+    table: 'header_change',
+    text: "name || E'\\n' || value",
+    condition: 'value IS NOT NULL',
+    isHashed: true,
+  },
 ];
 
 async function unusedAmong(
@@ -178,10 +185,34 @@ async function unusedAmong(
 ): Promise<readonly ErasedText[]> {
   const tables = tablesOf(distribution);
   let unused = texts;
-  for (const [kind, lookup] of USES) {
-    const sought = unused.filter((each) => kindOf(each) === kind);
-    const present = await tables.findPresent(transaction, lookup, sought.map(keyOf));
-    unused = unused.filter((each) => kindOf(each) !== kind || !present.has(keyOf(each)));
+  for (const use of USES) {
+    const sought = unused.filter((each) => kindOf(each) === use.kind);
+    const present = await findPresent(transaction, tables, use, sought.map(keyOf));
+    unused = unused.filter((each) => kindOf(each) !== use.kind || !present.has(keyOf(each)));
   }
   return unused;
+}
+
+/** @throws UnavailableError if a part of the table cannot be read. */
+async function findPresent(
+  transaction: Transaction,
+  tables: Tables,
+  { table, text, condition, isHashed }: Use,
+  texts: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const isHash = isHashed ? `AND hashtextextended(${text}, 0) = hashtextextended(sought, 0)` : '';
+  // Each is looked up by an index, up to the first row that has it: a join might read whole tables, and all
+  // rows of what is common.
+  const answer = tables.eachPart({
+    table,
+    columns: 'sought text',
+    query: (part) => Prisma.sql`
+      SELECT sought, 'match' AS outcome FROM unnest(${texts}::text[]) AS sought
+       WHERE (SELECT true FROM ${part} WHERE ${Prisma.raw(condition)} AND ${Prisma.raw(text)} = sought ${Prisma.raw(isHash)} LIMIT 1)`,
+  });
+  const rows = await transaction.$queryRaw<
+    { sought: string; outcome: string }[]
+  >`WITH ${answer} SELECT * FROM answer`;
+  if (rows.some(({ outcome }) => outcome === 'failed')) throw new UnavailableError();
+  return new Set(rows.map(({ sought }) => sought));
 }

@@ -1,9 +1,10 @@
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../src/database/client.js';
 import { createSchemaCheck, migrate } from '../../src/database/migrate.js';
+import { standInForCitus } from '../support/citus.js';
 import { openTestDatabase, TEST_SERVER } from '../support/database.js';
 import { prepareFolder } from '../support/temporary-folder.js';
 
@@ -71,7 +72,11 @@ test.skipIf(TEST_SERVER === undefined)(
   },
 );
 
-test('dms migrate has settings for a Citus cluster, which other servers take and ignore', async () => {
+test('dms migrate on a Citus cluster applies migrations with its settings for them', async () => {
+  await standInForCitus(pool);
+  onTestFinished(async () => {
+    await pool.query("DELETE FROM pg_extension WHERE extname = 'citus'");
+  });
   const settings = ['propagate_set_commands', 'multi_shard_modify_mode'].map(
     (name) => `current_setting('citus.${name}', true) AS ${name}`,
   );

@@ -7,6 +7,7 @@ import { watchDomains } from '../../src/observer/schedule/watch-list.js';
 import { forget } from '../../src/recorder/forget.js';
 import { createRecorder, type Recorder } from '../../src/recorder/recorder.js';
 import { askGraphql, askRest } from '../support/ask.js';
+import { standInForCitus } from '../support/citus.js';
 import { databaseOfFile, IS_POOLED, onShards, TEST_SERVER } from '../support/database.js';
 import { type ObservationParts, observation, timeText } from '../support/observations.js';
 import { bearer, startTestService, type TestService } from '../support/service.js';
@@ -34,7 +35,10 @@ const HOMES = [
 describe.skipIf(TEST_SERVER === undefined || IS_POOLED).each(HOMES)(
   'on tables that are divided as on $home, of one domain',
   ({ executions, isPlan }) => {
-    const kept = databaseOfFile(({ pool }) => partitionTables(pool, PARTITIONS));
+    const kept = databaseOfFile(async ({ pool }) => {
+      await partitionTables(pool, PARTITIONS);
+      if (isPlan) await standInForCitus(pool);
+    });
     let database: Database;
     let service: TestService;
     let recorder: Recorder;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ON_SERVER, ON_SHARDS } from '../../src/database/tables.js';
+import { ON_SHARDS } from '../../src/database/citus.js';
+import { ON_SERVER } from '../../src/database/tables.js';
 import { loadStatistics } from '../../src/loaders/statistics.js';
 import { standInForCitus } from '../support/citus.js';
 import { databaseOfFile } from '../support/database.js';
@@ -36,7 +37,7 @@ describe.each([
   { place: 'on a cluster', tables: ON_SHARDS },
 ])('the statistics of more rows than are counted, $place', ({ tables }) => {
   const rename = async (from: string, to: string) => {
-    if (tables.acrossShards) await database.pool.query(`ALTER INDEX ${from} RENAME TO ${to}`);
+    if (tables === ON_SHARDS) await database.pool.query(`ALTER INDEX ${from} RENAME TO ${to}`);
   };
   beforeAll(async () => {
     // The index of a shard has its number.

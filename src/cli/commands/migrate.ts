@@ -1,5 +1,5 @@
 import { openConnections } from '../../database/client.js';
-import { distributeTables, partitionTables } from '../../database/distribution.js';
+import { partitionTables } from '../../database/distribution.js';
 import { migrate } from '../../database/migrate.js';
 import { OperationError } from '../../model/errors.js';
 import { judgeAnew } from '../../recorder/judge-anew.js';
@@ -22,8 +22,10 @@ export async function runMigrate(context: CommandContext, options: { partitions?
     if (partitions !== undefined && (await partitionTables(database.pool, partitions))) {
       lines.push(`divided the tables of domains into ${partitions} partitions each`);
     }
-    const distributed = citus ? await distributeTables(database.pool) : [];
-    lines.push(...distributed.map((table) => `distributed ${table}`));
+    if (citus) {
+      const { distributeTables } = await import('../../database/citus.js');
+      lines.push(...(await distributeTables(database.pool)).map((table) => `distributed ${table}`));
+    }
     const judging = () => context.note('The changes are judged anew, by the rules of this version.\n');
     const judged = await judgeAnew(database.pool, judging);
     if (judged > 0) lines.push(`judged the changes of ${judged} domains anew`);
