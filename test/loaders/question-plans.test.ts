@@ -158,7 +158,7 @@ describe('what no index finds comes in pages of a bounded number of rows, to the
     const onCluster = await all(field, condition, nodes, tablesOf({ kind: 'shards', count: 1 }));
     expect(onServer.found.length).toBeGreaterThan(0);
     expect(onCluster.found).toEqual(onServer.found);
-    expect(Math.min(onServer.shorter, onCluster.shorter)).toBeGreaterThan(0);
+    expect(onServer.shorter).toBeGreaterThan(0);
   });
 });
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { forget } from '../../src/recorder/forget.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { runDms } from '../journeys/dms-command.js';
+import { standInForCitus } from '../support/citus.js';
 import { emptyTestDatabase, onShards, openTestDatabase, type TestDatabase } from '../support/database.js';
 import { observation } from '../support/observations.js';
 import { watchTransactions } from '../support/watched-transactions.js';
@@ -10,6 +11,7 @@ let database: TestDatabase;
 
 beforeAll(async () => {
   database = await openTestDatabase();
+  await standInForCitus(database.pool);
 });
 afterAll(() => database.close());
 beforeEach(() => emptyTestDatabase(database));
