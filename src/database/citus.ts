@@ -107,6 +107,8 @@ export async function prepareMigration(client: pg.PoolClient): Promise<void> {
 /** Stand in a query until it is a command: the name of a shard, and the values that it is given. */
 const SHARD = '<shard>';
 const GIVEN = Symbol('given');
+/** Begins the outcome of a part that was not read; the reason follows. */
+export const FAILED = 'failed: ';
 
 /** Tables over the nodes of a cluster: of several domains, each is read by a query and snapshots of its own. */
 export const ON_SHARDS: Tables = {
@@ -115,7 +117,7 @@ export const ON_SHARDS: Tables = {
     const replacing = Object.entries(queries).map(
       ([table, query]) => Prisma.sql`${Prisma.raw(table)} AS MATERIALIZED (${query}),`,
     );
-    return Prisma.join(replacing, ' ');
+    return Prisma.join([Prisma.empty, ...replacing], ' ');
   },
   // The feed is on the coordinator, which commits a transaction before the nodes do. So a row may be there
   // whose changes are not: its writer holds the lock until they are.
@@ -142,7 +144,7 @@ export const ON_SHARDS: Tables = {
           FROM given
          CROSS JOIN run_command_on_shards(${table}::regclass, format(${Prisma.join([command, ...filled])})) AS part
          CROSS JOIN json_to_recordset(
-                CASE WHEN success THEN result::json ELSE '[{"outcome": "failed"}]' END)
+                CASE WHEN success THEN result::json ELSE json_build_array(json_build_object('outcome', ${FAILED} || result)) END)
                 AS answer (${Prisma.raw(columns)}, outcome text))`;
   },
 };

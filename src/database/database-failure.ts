@@ -10,6 +10,8 @@ const LOST = [
   /^(?:ECONNRESET|EPIPE|0800[36])$/,
   /^Connection terminated(?: unexpectedly)?$/,
   /^Client (?:was closed|has encountered a connection error) and is not queryable/,
+  // What Citus says of a node's connection.
+  /^(?:failed to (?:connect|send query) to |connection lost|FATAL: |server closed the connection)/,
 ];
 /** Without limits of time, which another server would meet again. */
 const AWAY = [

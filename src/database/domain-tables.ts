@@ -47,8 +47,8 @@ export interface Tables {
   /** Waits until the changes of what the feed has are visible. */
   awaitWriters(prisma: Pick<PrismaClient, '$executeRaw'>): Promise<unknown>;
   /**
-   * The query `answer` of a WITH clause: what the parts of a table answer. A row has a text `outcome` beside the
-   * columns, which is `failed` for a part that could not be asked.
+   * Queries of a WITH clause: `answer` has what the parts of a table answer. Beside the columns, a row has a text
+   * `outcome`, for requireAnswers().
    */
   eachPart(query: PartQuery): Prisma.Sql;
 }

@@ -1,4 +1,4 @@
-import { ON_SHARDS } from './citus.js';
+import { FAILED, ON_SHARDS } from './citus.js';
 import type { Distribution } from './distribution.js';
 import type { Tables } from './domain-tables.js';
 import { Prisma } from './generated/client.js';
@@ -17,3 +17,9 @@ export const ON_SERVER: Tables = {
   eachPart: ({ table, given, query }) =>
     Prisma.sql`answer AS MATERIALIZED (${query(Prisma.raw(table), given ? Prisma.sql`(${given.query}) AS given` : Prisma.empty)})`,
 };
+
+/** @throws Error with what a node of a cluster, or its connection, says where a part of a table was not read. */
+export function requireAnswers(outcomes: readonly string[]): void {
+  const failed = outcomes.find((outcome) => outcome.startsWith(FAILED));
+  if (failed !== undefined) throw new Error(failed.slice(FAILED.length));
+}

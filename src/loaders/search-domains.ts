@@ -10,6 +10,7 @@ import {
   firstOf,
   isFull,
   isWithin,
+  KNOWN_NAME,
   MAX_ROWS,
   meetsPattern,
   namesMeeting,
@@ -64,21 +65,20 @@ export async function searchDomains(
 }
 
 /** Finds the domains of names, if there are at most so many of these. */
-function lookUp({ conditions, follows, first }: Finding, names: Prisma.Sql, most: number): Found {
+function lookUp({ conditions, follows, content, first }: Finding, names: Found, most: number): Found {
   // With a limit of its own, a domain is looked up when it is its turn: those that follow the page are not.
   const query: Found['query'] = (part, given) => Prisma.sql`
-    WITH named AS MATERIALIZED (SELECT value AS name FROM ${given} LIMIT ${literal(most + 1)}),
+    WITH named AS MATERIALIZED (${names.query(part, given)}),
     size AS MATERIALIZED (SELECT count(*) > ${literal(most)} AS is_too_much FROM named)
-    (SELECT domain.name, 'match' AS outcome
+    (SELECT domain.name, content, 'match' AS outcome
        FROM (SELECT name FROM named WHERE NOT (SELECT is_too_much FROM size) ${follows} ORDER BY name) AS next
       CROSS JOIN LATERAL (
-              SELECT name FROM ${part} AS domain
+              SELECT name, ${content} AS content FROM ${part} AS domain
                WHERE domain.name = next.name AND ${conditions(part)} LIMIT 1) AS domain
       LIMIT ${literal(first + 1)})
     UNION ALL
-    SELECT NULL, 'too much' FROM size WHERE is_too_much`;
-  const given = Prisma.sql`SELECT name AS value FROM (${names}) AS name LIMIT ${literal(most + 1)}`;
-  return { given: { query: given, type: 'text[] COLLATE "C"' }, query };
+    SELECT NULL, NULL, 'too much' FROM size WHERE is_too_much`;
+  return { given: names.given, query };
 }
 
 type Row = readonly [name: string, numbers: string];
@@ -91,18 +91,17 @@ function domainQuestion({ filter, after, first }: DomainSearchKey): Question<Row
     table: 'domain',
     place: name,
     columns: 'name text COLLATE "C"',
+    content: NUMBERS_SQL,
     conditions: () => conditions,
     follows: Prisma.sql`AND name > ${after?.name ?? ''}`,
     sought: null,
     inOrder: queriesInOrder,
     reading: {
-      needed: { domain: Prisma.sql`SELECT * FROM domain WHERE name IN (SELECT name FROM found)` },
-      queries: Prisma.sql`
-        entry AS MATERIALIZED (
-          SELECT *, NULL::int AS candidates FROM found JOIN domain USING (name) ORDER BY name)`,
+      needed: {},
+      queries: Prisma.sql`entry AS (SELECT *, NULL::int AS candidates FROM found ORDER BY name)`,
       place: name,
       placeOf: ([name]) => ({ name }),
-      rest: NUMBERS_SQL,
+      rest: Prisma.sql`content`,
       matchOf: ([name, numbers]) => parseDomainRow(name, numbers),
     },
   };
@@ -111,19 +110,29 @@ function domainQuestion({ filter, after, first }: DomainSearchKey): Question<Row
 const CREATED = Prisma.raw('created');
 const LAST_CHANGE = Prisma.raw('coalesce(last_change, created)');
 
-/** What finds the names by an index, each a query of its own. */
-function queriesOfNames({ match, registrableDomain, ...times }: DomainFilter, most: number): Prisma.Sql[] {
-  const within = (order: Prisma.Sql, from: Time, to: Time) =>
-    (from ?? to) != null && firstOf('domain', { condition: isWithin(order, from, to), order }, most);
+/** What finds up to so many names by an index, and one more, each by itself. */
+function queriesOfNames({ match, registrableDomain, ...times }: DomainFilter, most: number): Found[] {
+  const known = (names: Prisma.Sql): Found => ({
+    given: {
+      query: Prisma.sql`SELECT name AS value FROM (${names}) AS name LIMIT ${literal(most + 1)}`,
+      type: 'text[] COLLATE "C"',
+    },
+    query: (_part, given) => Prisma.sql`SELECT value AS name FROM ${given}`,
+  });
+  const within = (order: Prisma.Sql, from: Time, to: Time): Found | false =>
+    (from ?? to) != null && {
+      query: (part) => firstOf(part, { condition: isWithin(order, from, to), order }, most),
+    };
+  const matching = match && namesMeeting(match, most, most);
   return [
     registrableDomain !== undefined &&
-      Prisma.sql`
+      known(Prisma.sql`
         (SELECT name FROM known_name WHERE name = ${registrableDomain})
-        UNION ALL (${firstOf('known_name', endingWith(`.${registrableDomain}`), most)})`,
-    match !== undefined && (namesMeeting(match, most, most) ?? false),
+        UNION ALL (${firstOf(KNOWN_NAME, endingWith(`.${registrableDomain}`), most)})`),
+    matching != null && known(matching),
     within(LAST_CHANGE, times.changedFrom, times.changedTo),
     within(CREATED, times.createdFrom, times.createdTo),
-  ].filter((query) => query !== false);
+  ].filter((names) => names !== false);
 }
 
 function conditionsOf({ match, registrableDomain, ...times }: DomainFilter): Prisma.Sql {

@@ -175,8 +175,8 @@ function queriesByDomain({ filter, after, first }: HeaderSearchKey, finding: Fin
   const query: Found['query'] = (part, given) => Prisma.sql`
     WITH found AS MATERIALIZED (
       SELECT ${PLACE} FROM ${read(part, given)} WHERE ${conditions(part)} LIMIT ${literal(first + 1)})
-    SELECT ${PLACE}, 'match' AS outcome FROM found UNION ALL
-    SELECT ${PLACE}, 'end' FROM (
+    SELECT ${PLACE}, NULL AS content, 'match' AS outcome FROM found UNION ALL
+    SELECT ${PLACE}, NULL, 'end' FROM (
         (SELECT ${PLACE} FROM ${read(part, given)} LIMIT 1 OFFSET ${literal(rows - 1)})
         UNION ALL
         (SELECT value, ${LATEST_INSTANT} FROM ${given} ORDER BY value LIMIT 1 OFFSET ${domains} - 1)) AS row

@@ -1,6 +1,5 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
-import { ON_SERVER, type PartQuery, type Tables } from '../database/tables.js';
-import { UnavailableError } from '../model/errors.js';
+import { ON_SERVER, type PartQuery, requireAnswers, type Tables } from '../database/tables.js';
 import type { Instant } from '../model/instant.js';
 import type { NamePattern } from '../model/name-pattern.js';
 import { literal, PLANNED } from './columns.js';
@@ -82,6 +81,8 @@ export interface Finding {
   readonly place: Prisma.Sql;
   /** Their types. */
   readonly columns: string;
+  /** A text of the row, for its match: its rows are read once then. */
+  readonly content?: Prisma.Sql;
   /** Where all are of one domain: the condition by which they are read. */
   readonly within?: Prisma.Sql | undefined;
   /** @param part The table, where others of its rows count. */
@@ -136,9 +137,11 @@ export async function search<Row, Match, Place>(
  */
 export type Found = Pick<PartQuery, 'given' | 'query'>;
 
+const NO_CONTENT = Prisma.sql`NULL`;
+
 /** Finds matches among up to so many rows in their order. */
 export function queriesInOrder(
-  { first, table, place, within = EVERY_ROW, conditions, follows }: Finding,
+  { first, table, place, content = NO_CONTENT, within = EVERY_ROW, conditions, follows }: Finding,
   rows: number,
 ): Found {
   const query = (part: Prisma.Sql) => {
@@ -146,10 +149,10 @@ export function queriesInOrder(
       FROM ${part} AS ${Prisma.raw(table)} WHERE ${within} ${follows} ORDER BY ${place}`;
     return Prisma.sql`
       WITH found AS MATERIALIZED (
-        SELECT ${place} FROM (SELECT * ${inOrder} LIMIT ${literal(rows)}) AS ${Prisma.raw(table)}
+        SELECT ${place}, ${content} AS content FROM (SELECT * ${inOrder} LIMIT ${literal(rows)}) AS ${Prisma.raw(table)}
          WHERE ${conditions(part)} ORDER BY ${place} LIMIT ${literal(first + 1)})
-      SELECT ${place}, 'match' AS outcome FROM found UNION ALL
-      SELECT ${place}, 'end' FROM (SELECT ${place} ${inOrder} LIMIT 1 OFFSET ${literal(rows - 1)}) AS row
+      SELECT ${place}, content, 'match' AS outcome FROM found UNION ALL
+      SELECT ${place}, NULL, 'end' FROM (SELECT ${place} ${inOrder} LIMIT 1 OFFSET ${literal(rows - 1)}) AS row
        WHERE (SELECT count(*) FROM found) <= ${literal(first)}`;
   };
   return { query };
@@ -187,13 +190,17 @@ function lookUp(
                         ORDER BY ${place} LIMIT ${size}) AS row) AS found
        WHERE (SELECT count(*) FROM sought) <= ${maxValues}
        LIMIT ${maxRows} + 1)
-    (SELECT ${place}, 'match' AS outcome FROM examined WHERE matches ORDER BY ${place} LIMIT ${page})
+    (SELECT ${place}, NULL AS content, 'match' AS outcome FROM examined WHERE matches ORDER BY ${place} LIMIT ${page})
     UNION ALL
-    (SELECT ${place}, 'end' FROM examined WHERE is_last ORDER BY ${place} LIMIT 1)
+    (SELECT ${place}, NULL, 'end' FROM examined WHERE is_last ORDER BY ${place} LIMIT 1)
     UNION ALL
-    SELECT ${place}, 'too much' FROM (SELECT) AS one LEFT JOIN examined ON false
+    SELECT ${place}, NULL, 'too much' FROM (SELECT) AS one LEFT JOIN examined ON false
      WHERE (SELECT count(*) FROM sought) > ${maxValues} OR (SELECT count(*) FROM examined) > ${maxRows}`;
-  return { given, query };
+  const few = given && {
+    ...given,
+    query: Prisma.sql`SELECT value FROM (${given.query}) AS given LIMIT ${maxValues} + 1`,
+  };
+  return { given: few, query };
 }
 
 /** Where searches read. */
@@ -214,7 +221,7 @@ interface PageRow<Row> {
 /**
  * Reads a page of what was found. It ends before that where the matches are long.
  *
- * @throws UnavailableError if a part of the table cannot be read.
+ * @throws Error as requireAnswers().
  */
 export async function readFound<Row, Match, Place>(
   { prisma, tables }: SearchReader,
@@ -226,16 +233,16 @@ export async function readFound<Row, Match, Place>(
   const parts = within === undefined ? tables : ON_SERVER;
   const { needed, queries, place, placeOf, rest, matchOf } = reading;
   const [page] = await prisma.$queryRaw<readonly PageRow<Row>[]>`
-    ${PLANNED} WITH ${parts.eachPart({ table, columns, ...found })},
+    ${PLANNED} WITH ${parts.eachPart({ table, columns: `${columns}, content text`, ...found })},
     bound AS MATERIALIZED (SELECT ${places} FROM answer WHERE outcome = 'end' ORDER BY ${places} LIMIT 1),
     found AS MATERIALIZED (
-      SELECT ${places} FROM answer
+      SELECT ${places}, content FROM answer
        WHERE outcome = 'match' AND (NOT EXISTS (SELECT FROM bound) OR (${places}) <= (SELECT ${places} FROM bound))
        ORDER BY ${places} LIMIT ${literal(first + 1)}),
     -- What was found by another snapshot than it is read by may be gone: its page ends where it would have.
     last AS MATERIALIZED (
-      (SELECT * FROM found ORDER BY ${places} LIMIT 1 OFFSET ${literal(first)}) UNION ALL SELECT * FROM bound
-       ORDER BY ${places} LIMIT 1),
+      (SELECT ${places} FROM found ORDER BY ${places} LIMIT 1 OFFSET ${literal(first)})
+       UNION ALL SELECT * FROM bound ORDER BY ${places} LIMIT 1),
     ${tables.replaced(needed)} ${queries}
     SELECT (SELECT array_agg(DISTINCT outcome) FROM answer) AS outcomes,
            json_agg(json_build_array(${place}, ${rest})) AS rows, max(candidates)::int AS candidates,
@@ -243,7 +250,7 @@ export async function readFound<Row, Match, Place>(
       FROM entry`;
   if (page === undefined) throw new Error('An aggregate of all rows gives a row.');
   const outcomes = page.outcomes ?? [];
-  if (outcomes.includes('failed')) throw new UnavailableError();
+  requireAnswers(outcomes);
   const rows = page.rows ?? [];
   const items = rows.slice(0, first).map((row) => matchOf(row, placeOf(row)));
   const isWhole = rows.length <= first && rows.length >= (page.candidates ?? 0);
@@ -263,7 +270,7 @@ export function namesMeeting(pattern: NamePattern, looked: number, most: number)
   const known = knownNamesOf(pattern);
   if (known === null) return null;
   return Prisma.sql`
-    WITH near AS MATERIALIZED (${firstOf('known_name', known, looked)})
+    WITH near AS MATERIALIZED (${firstOf(KNOWN_NAME, known, looked)})
     SELECT name FROM near WHERE ${meetsPattern(Prisma.raw('name'), pattern)}
     UNION ALL
     SELECT number::text COLLATE "C" FROM generate_series(0, ${literal(most)}) AS number
@@ -358,6 +365,8 @@ export function meetsPattern(column: Prisma.Sql, { parts }: NamePattern): Prisma
   return Prisma.sql`${column} LIKE ${parts.map(escapedLike).join('%')}`;
 }
 
+export const KNOWN_NAME = Prisma.raw('known_name');
+
 /** Rows that an index finds, and what it is sorted by, if it is. */
 interface Indexed {
   readonly condition: Prisma.Sql;
@@ -368,10 +377,9 @@ interface Indexed {
  * The names of so many rows, and of one more. In the order of the index, no others are read: without it,
  * PostgreSQL may read all that meet the condition, and then those.
  */
-export function firstOf(table: string, { condition, order }: Indexed, most: number): Prisma.Sql {
+export function firstOf(table: Prisma.Sql, { condition, order }: Indexed, most: number): Prisma.Sql {
   const sorted = order === undefined ? Prisma.empty : Prisma.sql`ORDER BY ${order}`;
-  const of = Prisma.raw(table);
-  return Prisma.sql`SELECT name FROM ${of} WHERE ${condition} ${sorted} LIMIT ${literal(most + 1)}`;
+  return Prisma.sql`SELECT name FROM ${table} WHERE ${condition} ${sorted} LIMIT ${literal(most + 1)}`;
 }
 
 export function endingWith(text: string): Indexed {

@@ -1,9 +1,7 @@
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
-import { ON_SERVER, type Tables } from '../database/tables.js';
-import { UnavailableError } from '../model/errors.js';
+import { ON_SERVER, requireAnswers } from '../database/tables.js';
 import type { Instant } from '../model/instant.js';
 import { literal } from './columns.js';
-import { EVERY_ROW } from './search.js';
 
 export interface Statistics {
   readonly domains: number;
@@ -42,33 +40,40 @@ interface Row {
   readonly lastChangedAt: Instant | null;
 }
 
-/** Exact for up to MAX_COUNTED rows of each table, or part of it, otherwise an estimate. */
+/**
+ * Exact for up to MAX_COUNTED rows of each table, or part of it, otherwise an estimate.
+ *
+ * @throws Error as requireAnswers().
+ */
 export async function loadStatistics(prisma: PrismaClient, tables = ON_SERVER): Promise<Statistics> {
-  /** @param index Of the rows with the condition, its first columns: its name is another on each shard. */
-  const sum = (table: string, query: (part: Prisma.Sql) => Prisma.Sql) =>
-    read(prisma, tables, 'sum', table, query);
-  const count = async (table: string, condition = EVERY_ROW, index?: string) => {
-    const counted = await sum(
+  /** @param query For one number, of each part of the table. */
+  const read = async (aggregate: string, table: string, query: (part: Prisma.Sql) => Prisma.Sql) => {
+    const answer = tables.eachPart({
       table,
-      (part) => Prisma.sql`
-      SELECT count(*) FROM (SELECT FROM ${part} WHERE ${condition} LIMIT ${literal(MAX_COUNTED)}) AS row`,
-    );
+      columns: 'value float8',
+      query: (part) => Prisma.sql`SELECT (${query(part)})::float8 AS value, 'match' AS outcome`,
+    });
+    const [found] = await prisma.$queryRaw<readonly { value: number | null; outcomes: string[] }[]>`
+      WITH ${answer} SELECT ${Prisma.raw(aggregate)}(value) AS value, array_agg(outcome) AS outcomes FROM answer`;
+    requireAnswers(found?.outcomes ?? []);
+    return found?.value ?? 0;
+  };
+  const some = literal(MAX_COUNTED);
+  /** @param index Of the rows with the condition, its first columns: its name is another on each shard. */
+  const count = async (table: string, condition = 'true', index?: string) => {
+    const rows = (part: Prisma.Sql) =>
+      Prisma.sql`SELECT count(*) FROM (SELECT FROM ${part} WHERE ${Prisma.raw(condition)} LIMIT ${some}) AS row`;
+    const counted = await read('sum', table, rows);
     if (counted < MAX_COUNTED) return counted;
-    return Math.round(Math.max(counted, await sum(table, (part) => estimateSql(part, index))));
+    return Math.round(Math.max(counted, await read('sum', table, (part) => estimateSql(part, index))));
   };
   const domains = await count('domain');
   const dnsRecords = await count('dns_record');
-  const removed = await count('dns_record', Prisma.sql`removed IS NOT NULL`, '(domain, removed,');
+  const removed = await count('dns_record', 'removed IS NOT NULL', '(domain, removed,');
   const changes = await count('header_change');
-  const latest = await read(
-    prisma,
-    tables,
-    'max',
-    'domain',
-    (part) => Prisma.sql`
-    SELECT coalesce(max(recorded_at), 0) FROM (SELECT recorded_at FROM ${part} LIMIT ${literal(MAX_COUNTED)}) AS row`,
-  );
-  const lastRecordedAt = BigInt(latest);
+  const latest = (part: Prisma.Sql) =>
+    Prisma.sql`SELECT coalesce(max(recorded_at), 0) FROM (SELECT recorded_at FROM ${part} LIMIT ${some}) AS row`;
+  const lastRecordedAt = BigInt(await read('max', 'domain', latest));
   // Each table is read by a query of its own, as a cluster can answer it.
   const [row] = await prisma.$queryRaw<readonly Row[]>`
     -- Each header has one first change. An empty sample, by an estimate that is much too high, shows nothing:
@@ -98,28 +103,4 @@ export async function loadStatistics(prisma: PrismaClient, tables = ON_SERVER): 
     firstObserved,
     lastRecordedAt: isChangeLater ? lastChangedAt : lastRecordedAt || null,
   };
-}
-
-/**
- * Reads the sum or maximum of what a query for one number gives of each part of a table.
- *
- * @throws UnavailableError if a part cannot be read.
- */
-async function read(
-  prisma: PrismaClient,
-  tables: Tables,
-  aggregate: 'sum' | 'max',
-  table: string,
-  query: (part: Prisma.Sql) => Prisma.Sql,
-): Promise<number> {
-  const answer = tables.eachPart({
-    table,
-    columns: 'value float8',
-    query: (part) => Prisma.sql`SELECT (${query(part)})::float8 AS value, 'match' AS outcome`,
-  });
-  const [found] = await prisma.$queryRaw<readonly { value: number | null; isComplete: boolean }[]>`
-    WITH ${answer}
-    SELECT ${Prisma.raw(aggregate)}(value) AS value, bool_and(outcome <> 'failed') AS "isComplete" FROM answer`;
-  if (found?.isComplete !== true) throw new UnavailableError();
-  return found.value ?? 0;
 }

@@ -1,7 +1,7 @@
+import { createHash } from 'node:crypto';
 import type { Database } from '../database/client.js';
 import { Prisma, type PrismaClient } from '../database/generated/client.js';
-import { type Tables, tablesOf } from '../database/tables.js';
-import { UnavailableError } from '../model/errors.js';
+import { requireAnswers, type Tables, tablesOf } from '../database/tables.js';
 import type { Instant } from '../model/instant.js';
 import { retryOnContention } from './contention.js';
 
@@ -117,7 +117,7 @@ async function eraseTexts(database: ForgettingDatabase): Promise<boolean> {
   const portion = await prisma.erasedText.findMany({ orderBy: { number: 'asc' }, take: TEXTS_AT_ONCE });
   if (portion.length === 0) return false;
   const isIn = { number: { in: portion.map(({ number }) => number) } };
-  // What is common takes a cluster long to find: only what was not used before the lock is looked for under it.
+  // Recorders wait while the lock is held: only what was not used before it is looked for under it.
   const unused = await unusedAmong(prisma, database, portion);
   await retryOnContention(() =>
     prisma.$transaction(async (transaction) => {
@@ -155,24 +155,24 @@ function keyOf(erased: ErasedText): string {
   return kindOf(erased) === 'header' ? `${erased.kind}\n${erased.text}` : erased.text;
 }
 
-/** In which rows domains have names and texts. */
+/** In which rows domains have names and texts. An index has the text, or a hash of it. */
 interface Use {
   readonly kind: string;
   readonly table: string;
   readonly text: string;
   readonly condition: string;
-  /** Whether the index has a hash of the text in place of it. */
-  readonly isHashed: boolean;
+  readonly isHashed?: boolean;
 }
 
+const HEADER_TEXT = "name || E'\\n' || value";
 const USES: readonly Use[] = [
-  { kind: 'name', table: 'domain', text: 'name', condition: 'true', isHashed: false },
-  { kind: 'name', table: 'dns_record', text: 'host', condition: 'host <> domain', isHashed: false },
+  { kind: 'name', table: 'domain', text: 'name', condition: 'true' },
+  { kind: 'name', table: 'dns_record', text: 'host', condition: 'host <> domain' },
   { kind: 'TXT', table: 'dns_record', text: "rdata ->> 'txt'", condition: "type = 'TXT'", isHashed: true },
   {
     kind: 'header',
     table: 'header_change',
-    text: "name || E'\\n' || value",
+    text: HEADER_TEXT,
     condition: 'value IS NOT NULL',
     isHashed: true,
   },
@@ -187,32 +187,49 @@ async function unusedAmong(
   let unused = texts;
   for (const use of USES) {
     const sought = unused.filter((each) => kindOf(each) === use.kind);
+    if (sought.length === 0) continue;
     const present = await findPresent(transaction, tables, use, sought.map(keyOf));
     unused = unused.filter((each) => kindOf(each) !== use.kind || !present.has(keyOf(each)));
   }
   return unused;
 }
 
-/** @throws UnavailableError if a part of the table cannot be read. */
+/** @returns those of the texts that a row has. @throws Error as requireAnswers(). */
 async function findPresent(
   transaction: Transaction,
   tables: Tables,
-  { table, text, condition, isHashed }: Use,
+  { table, text, condition, isHashed = false }: Use,
   texts: readonly string[],
 ): Promise<ReadonlySet<string>> {
-  const isHash = isHashed ? `AND hashtextextended(${text}, 0) = hashtextextended(sought, 0)` : '';
+  // In place of a text of any length, a hash and a digest go to the nodes of a cluster.
+  const digest = (each: string) => createHash('sha256').update(each).digest('hex');
+  const ids = new Map(texts.map((each) => [isHashed ? digest(each) : each, each]));
+  const sought = [...ids.values()];
+  const keys = isHashed ? await hashesOf(transaction, sought) : sought;
+  const [key, id, type] = isHashed
+    ? [`hashtextextended(${text}, 0)`, `encode(sha256(convert_to(${text}, 'UTF8')), 'hex')`, 'bigint']
+    : [text, text, 'text'];
   // Each is looked up by an index, up to the first row that has it: a join might read whole tables, and all
   // rows of what is common.
   const answer = tables.eachPart({
     table,
-    columns: 'sought text',
+    columns: 'id text',
     query: (part) => Prisma.sql`
-      SELECT sought, 'match' AS outcome FROM unnest(${texts}::text[]) AS sought
-       WHERE (SELECT true FROM ${part} WHERE ${Prisma.raw(condition)} AND ${Prisma.raw(text)} = sought ${Prisma.raw(isHash)} LIMIT 1)`,
+      SELECT id, 'match' AS outcome
+        FROM unnest(${keys}::${Prisma.raw(type)}[], ${[...ids.keys()]}::text[]) AS sought (key, id)
+       WHERE (SELECT true FROM ${part}
+               WHERE ${Prisma.raw(condition)} AND ${Prisma.raw(key)} = sought.key AND ${Prisma.raw(id)} = sought.id LIMIT 1)`,
   });
   const rows = await transaction.$queryRaw<
-    { sought: string; outcome: string }[]
+    { id: string; outcome: string }[]
   >`WITH ${answer} SELECT * FROM answer`;
-  if (rows.some(({ outcome }) => outcome === 'failed')) throw new UnavailableError();
-  return new Set(rows.map(({ sought }) => sought));
+  requireAnswers(rows.map(({ outcome }) => outcome));
+  return new Set(rows.map((row) => ids.get(row.id) ?? ''));
+}
+
+async function hashesOf(transaction: Transaction, texts: readonly string[]): Promise<bigint[]> {
+  const rows = await transaction.$queryRaw<{ hash: bigint }[]>`
+    SELECT hashtextextended(text, 0) AS hash FROM unnest(${texts}::text[]) WITH ORDINALITY AS text (text, place)
+     ORDER BY place`;
+  return rows.map(({ hash }) => hash);
 }
