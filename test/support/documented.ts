@@ -1,5 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
+import { memoized } from '../../src/model/memoized.js';
 import { openApiDocument } from '../../src/rest/v1/openapi/document.js';
 import { ROUTES } from '../../src/rest/v1/routes.js';
 import { parseCsv } from './csv.js';
@@ -98,9 +99,13 @@ function headerViolations(documented: Json, headers: Headers): readonly string[]
   });
 }
 
+/** Compiled once: ajv keeps a schema by its object, and compiles it anew for any other that says the same. */
+const validatorOf = memoized(($ref: string) => ajv.compile({ $ref }));
+
 function schemaViolations($ref: string, value: unknown, what: string): readonly string[] {
-  if (ajv.validate({ $ref }, value)) return [];
-  return (ajv.errors ?? []).map(
+  const validate = validatorOf($ref);
+  if (validate(value)) return [];
+  return (validate.errors ?? []).map(
     ({ instancePath, message, params }) => `${what}${instancePath}: ${message} ${JSON.stringify(params)}`,
   );
 }
