@@ -1,9 +1,11 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import supertest from 'supertest';
 import { expect, test } from 'vitest';
 import { readSettings } from '../../src/config/env.js';
 import { graphqlRequest } from '../support/ask.js';
 import { requireDocumented } from '../support/documented-fetch.js';
-import { exchangeRaw } from '../support/raw-http.js';
 import { insertDomain, insertHeaderChanges } from '../support/rows.js';
 import { bearer, serviceOfFile, type TestService } from '../support/service.js';
 
@@ -50,9 +52,9 @@ test.each(['br', 'gzip'])(
     // One tag for every coding is a weak one (RFC 9110, section 8.8.3.3).
     expect(coded.headers.get('etag')).toMatch(/^W\//);
     expect(coded.headers.get('etag')).toBe(plain.headers.get('etag'));
-    const octets = `GET ${PATH} HTTP/1.1\r\nhost: a\r\naccept-encoding: ${coding}\r\nconnection: close\r\n\r\n`;
-    const { body } = await exchangeRaw(service.port, Buffer.from(octets));
-    expect(body.length).toBeLessThan(text.length / 10);
+    const asked = request(service.url + PATH, { headers: { 'accept-encoding': coding } }).end();
+    const [answer] = await once(asked, 'response');
+    expect((await buffer(answer)).length).toBeLessThan(text.length / 10);
   },
 );
 
