@@ -38,9 +38,8 @@ async function ownerOrThrow(directory = dataDirectory): Promise<number> {
   return owner;
 }
 
-async function claims(directory = dataDirectory): Promise<string[]> {
-  return (await readdir(join(directory, 'run'))).filter((name) => /^owner\.\d+$/.test(name));
-}
+const claims = async (directory = dataDirectory) =>
+  (await readdir(join(directory, 'run'))).filter((name) => /^owner\.\d+$/.test(name));
 
 async function count(database: Database, table: string): Promise<unknown> {
   const { rows } = await database.pool.query(`SELECT count(*) FROM ${table}`);
@@ -78,6 +77,7 @@ test('a second process uses the database of the first, each sees what the other 
 });
 
 test('a process that uses the database of another changes nothing in the data folder, which it may have read-only', async () => {
+  await copyTemplate(dataDirectory);
   await open();
   const run = join(dataDirectory, 'run');
   const before = await stat(run);

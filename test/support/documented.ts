@@ -1,5 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
+import { memoized } from '../../src/model/memoized.js';
 import { openApiDocument } from '../../src/rest/v1/openapi/document.js';
 import { ROUTES } from '../../src/rest/v1/routes.js';
 import { parseCsv } from './csv.js';
@@ -21,7 +22,16 @@ const TEXT = JSON.stringify(openApiDocument(ROUTES, { basePath: '', version: '1'
 const DOCUMENT: Json = JSON.parse(TEXT, (_key, value) =>
   Array.isArray(value?.required) ? { ...value, keysInOrder: Object.keys(value.properties ?? {}) } : value,
 );
-const ajv = makeAjv();
+const ajv = new Ajv2020({ strictTypes: false });
+formats.default(ajv);
+ajv.addVocabulary([...Object.keys(DOCUMENT), 'discriminator']);
+ajv.addKeyword({
+  keyword: 'keysInOrder',
+  type: 'object',
+  validate: (order: readonly string[], value: object) =>
+    Object.keys(value).join() === order.filter((key) => key in value).join(),
+});
+ajv.addSchema({ ...DOCUMENT, $id: 'openapi' });
 
 /**
  * What is wrong with a response by the OpenAPI document: nothing, if it is documented for its path, with
@@ -31,7 +41,7 @@ const ajv = makeAjv();
 export function violationsOf(exchange: Exchange): readonly string[] {
   const { method, path, status } = exchange;
   const reads = method === 'GET' || method === 'HEAD';
-  const route = ROUTES.find((candidate) => patternOf(candidate.path).test(path));
+  const route = ROUTES.find((each) => new RegExp(`^${each.path.replace('{domain}', '[^/]+')}$`).test(path));
   if (route === undefined || !reads) {
     if (status < 400 || status === 408)
       return exchange.body === '' ? [] : [`${status} is no problem, and no operation's answer`];
@@ -48,10 +58,6 @@ export function violationsOf(exchange: Exchange): readonly string[] {
 }
 
 const PROBLEM = pointer(['components', 'schemas', 'Problem']);
-
-function patternOf(path: string): RegExp {
-  return new RegExp(`^${path.replace('{domain}', '[^/]+')}$`);
-}
 
 function at(place: readonly string[]): Json | undefined {
   return place.reduce<Json | undefined>((value, key) => value?.[key], DOCUMENT);
@@ -98,23 +104,13 @@ function headerViolations(documented: Json, headers: Headers): readonly string[]
   });
 }
 
+/** Compiled once: ajv keeps a schema by its object, and compiles it anew for any other that says the same. */
+const validatorOf = memoized(($ref: string) => ajv.compile({ $ref }));
+
 function schemaViolations($ref: string, value: unknown, what: string): readonly string[] {
-  if (ajv.validate({ $ref }, value)) return [];
-  return (ajv.errors ?? []).map(
+  const validate = validatorOf($ref);
+  if (validate(value)) return [];
+  return (validate.errors ?? []).map(
     ({ instancePath, message, params }) => `${what}${instancePath}: ${message} ${JSON.stringify(params)}`,
   );
-}
-
-function makeAjv(): Ajv2020 {
-  const made = new Ajv2020({ strictTypes: false });
-  formats.default(made);
-  made.addVocabulary([...Object.keys(DOCUMENT), 'discriminator']);
-  made.addKeyword({
-    keyword: 'keysInOrder',
-    type: 'object',
-    validate: (order: readonly string[], value: object) =>
-      Object.keys(value).join() === order.filter((key) => key in value).join(),
-  });
-  made.addSchema({ ...DOCUMENT, $id: 'openapi' });
-  return made;
 }

@@ -4,6 +4,8 @@
 if (/[\\/](?:bin[\\/]dms|owner|database-user-process)\.js$/.test(process.argv[1] ?? '')) {
   const { setFlagsFromString } = require('node:v8');
   setFlagsFromString('--liftoff-only');
+  // Functions are validated where they are compiled, when they are first called.
+  setFlagsFromString('--wasm-lazy-validation');
   // The V8 of Node.js 20 alone knows it, and any other complains of it on standard error; later ones optimize less by themselves.
   if (process.versions.node.startsWith('20.')) setFlagsFromString('--interrupt-budget=2000000');
 }

@@ -29,7 +29,7 @@ export async function streamEvents(
 }
 
 export async function* eventPages(stream: Operation, variables: Variables, caller: Caller) {
-  const results = await stream.stored.subscribe(variables, caller);
+  const results = await stream.stored().subscribe(variables, caller);
   for await (const result of Symbol.asyncIterator in results ? results : [results]) {
     yield presentEvents(foundBy(result, stream, variables) as LiveResult);
   }

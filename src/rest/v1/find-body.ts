@@ -28,11 +28,11 @@ export interface FoundBody {
 
 /** Makes what runs the operation of a route: that of a large history by pages. It throws as foundBy() does. */
 export function bodyFinder(executor: GraphqlExecutor) {
-  const operationOf = memoized((file: string) => prepareStored(executor, file));
+  const operationOf = memoized((file: string) => prepareStored(executor, file)());
   return async (asked: Asked): Promise<FoundBody> => {
     const { route, variables, countedFrom, mediaType, caller, loaders, place } = asked;
     const stored = mediaType === 'text/csv' ? route.table : route.stored;
-    const result = await stored.execute(variables, caller, loaders, route.body.lists !== undefined);
+    const result = await stored().execute(variables, caller, loaders, route.body.lists !== undefined);
     const errors = result.errors?.map(({ originalError }) => originalError) ?? [];
     const large = errors.filter((error) => error instanceof LargeHistoryError);
     const octets = large.reduce((sum, error) => sum + error.octets, 0);
@@ -70,7 +70,7 @@ async function fillFeed({ route, variables, caller, loaders }: Asked, found: obj
     const first = Number(variables['first']) - nodes.length;
     if (first <= 0) break;
     const next = { ...variables, first, after: pageInfo.endCursor };
-    const page = feed.pageIn(foundBy(await route.stored.execute(next, caller, loaders), route, next));
+    const page = feed.pageIn(foundBy(await route.stored().execute(next, caller, loaders), route, next));
     if (caller.signal.destroyed) throw new ClientGoneError();
     nodes = [...nodes, ...page.nodes];
     pageInfo = page.pageInfo;

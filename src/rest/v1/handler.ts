@@ -107,7 +107,7 @@ async function readAndPay(
     const query = new URLSearchParams(searchOf(response.req).slice(1));
     const asked = readParameters(parameters, domain, query);
     const requested = runs ? { ...asked, variables: { ...asked.variables, ...runs.variables } } : asked;
-    const cost = stored.cost(requested.variables);
+    const cost = stored().cost(requested.variables);
     units = Math.max(1, cost.sum);
     return [requested, cost];
   } finally {
@@ -162,7 +162,7 @@ async function sendByState(
 ): Promise<boolean> {
   const { route, variables, caller, loaders } = exchange;
   const askedAt = performance.now();
-  const found = foundBy(await stored.execute(variables, caller, loaders), route, variables);
+  const found = foundBy(await stored().execute(variables, caller, loaders), route, variables);
   const validators = validatorsOf(found, tag);
   if (kept?.validators.etag !== validators.etag) return sendIfUnmodified(exchange, validators);
   kept.checkedAt = askedAt;

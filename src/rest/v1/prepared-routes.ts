@@ -9,7 +9,7 @@ import type { Route } from './routes.js';
 import { tagOfOperation } from './validators.js';
 
 export interface Operation extends Route {
-  readonly stored: StoredOperation;
+  readonly stored: () => StoredOperation;
 }
 
 export type PreparedRoute = ReturnType<typeof prepareRoute>;
@@ -55,13 +55,13 @@ export function prepareRoute(executor: GraphqlExecutor, route: Route) {
 const OPERATIONS = new URL('../../../src/rest/v1/operations/', import.meta.url);
 
 /** What bodies have more than once, or tables have otherwise. One may spread those that follow it. */
-const FRAGMENTS = [
-  ...['HttpHeaderFields', 'ChangeFields', 'RecordMatchFields', 'HeaderMatchFields'],
-  ...['DnsRecordWithText', 'DnsRecordFields'],
-];
+const OF_ENTRIES = ['HttpHeaderFields', 'ChangeFields', 'RecordMatchFields', 'HeaderMatchFields'];
+const FRAGMENTS = [...OF_ENTRIES, 'DnsRecordWithText', 'DnsRecordFields'];
 
-export function prepareStored(executor: GraphqlExecutor, file: string, isTable = false): StoredOperation {
-  return executor.prepare(readStored(file, isTable));
+/** Validated when it is first asked for: all of them together would hold up each start. */
+export function prepareStored(executor: GraphqlExecutor, file: string, isTable = false) {
+  const prepared = memoized((name: string): StoredOperation => executor.prepare(readStored(name, isTable)));
+  return () => prepared(file);
 }
 
 /** The text of a stored operation, with the fragments that it spreads: for a table, those of tables/. */

@@ -4,6 +4,7 @@ import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { readSettings } from '../../../src/config/env.js';
 import { forget } from '../../../src/recorder/forget.js';
 import { statementsOf } from '../../support/database.js';
+import { repeats } from '../../support/long-form.js';
 import { bearer, serviceOfFile, startServiceForTest, type TestService } from '../../support/service.js';
 
 const NAMES = ['a.example', 'b.example'];
@@ -77,7 +78,7 @@ test('a kept response is what a service without any responds, whatever is record
         else await compare(each.asked + each.operation, each.conditional, tags);
       }
     }),
-    { numRuns: 20 },
+    { numRuns: repeats(20, 10) },
   );
 });
 
