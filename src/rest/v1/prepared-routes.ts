@@ -60,8 +60,11 @@ const FRAGMENTS = [...OF_ENTRIES, 'DnsRecordWithText', 'DnsRecordFields'];
 
 /** Validated when it is first asked for: all of them together would hold up each start. */
 export function prepareStored(executor: GraphqlExecutor, file: string, isTable = false) {
-  const prepared = memoized((name: string): StoredOperation => executor.prepare(readStored(name, isTable)));
-  return () => prepared(file);
+  let stored: StoredOperation | undefined;
+  return () => {
+    stored ??= executor.prepare(readStored(file, isTable));
+    return stored;
+  };
 }
 
 /** The text of a stored operation, with the fragments that it spreads: for a table, those of tables/. */
