@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { PrismaPg } from '@prisma/adapter-pg';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { PrismaClient } from '../../src/database/generated/client.js';
-import { openTestDatabase } from '../support/database.js';
+import { databaseOfFile } from '../support/database.js';
 
-const database = await openTestDatabase();
-afterAll(() => database.close());
+const database = databaseOfFile();
 
 /** PostgreSQL's name of the type that Prisma's stands for, unless a field names another with @db. */
 const TYPES: Readonly<Record<string, string>> = {

@@ -8,7 +8,7 @@ import { Worker } from '../../src/observer/worker.js';
 import { createObserver } from '../../src/observing.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { createLogger } from '../../src/telemetry/logging.js';
-import { emptyTestDatabase, openTestDatabase } from '../support/database.js';
+import { databaseOfFile, emptyTestDatabase } from '../support/database.js';
 import { type Behaviour, rcode, silence } from '../support/dns-behaviours.js';
 import { startDnsServer } from '../support/dns-server.js';
 import { REJECTING_PORT, settingsToObserve } from '../support/web-server.js';
@@ -22,7 +22,7 @@ const PATIENT = '60s';
 /** Even on a busy machine. */
 const SOON = { timeout: 60_000 };
 
-const database = await openTestDatabase();
+const database = databaseOfFile();
 const dns = await startDnsServer();
 const settings = readSettings({
   ...settingsToObserve(dns.port, REJECTING_PORT),
@@ -40,10 +40,7 @@ beforeEach(async () => {
   logged = [];
 });
 
-afterAll(async () => {
-  await dns.close();
-  await database.close();
-});
+afterAll(() => dns.close());
 
 function now(): bigint {
   return BigInt(Date.now()) * 1000n;

@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { CheckOutcome } from '../../../src/observer/outcome.js';
 import {
   type Completion,
@@ -8,7 +8,7 @@ import {
 } from '../../../src/observer/schedule/leases.js';
 import { listWatched, unwatchDomains, watchDomains } from '../../../src/observer/schedule/watch-list.js';
 import type { Failure } from '../../../src/observer/verdict.js';
-import { emptyTestDatabase, openTestDatabase, TEST_SERVER } from '../../support/database.js';
+import { databaseOfFile, emptyTestDatabase, TEST_SERVER } from '../../support/database.js';
 
 const NOW = 1_700_000_000_000_000n;
 const MINUTE = 60_000_000n;
@@ -20,9 +20,8 @@ const OUTCOME: CheckOutcome = {
   http: { failure: REFUSED },
 };
 
-const database = await openTestDatabase();
+const database = databaseOfFile();
 beforeEach(() => emptyTestDatabase(database));
-afterAll(() => database.close());
 
 function watch(names: readonly string[], every = HOUR, now = NOW) {
   return watchDomains(database.writingPrisma, names, every, now);
