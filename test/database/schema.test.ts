@@ -78,10 +78,8 @@ test('the database has no foreign keys: the model API leaves nothing to them', a
 });
 
 test('a write by the model API is one statement with its whole condition', async () => {
-  const prisma = new PrismaClient({
-    adapter: new PrismaPg(database.pool),
-    log: [{ emit: 'event', level: 'query' }],
-  });
+  const adapter = new PrismaPg(database.pool);
+  const prisma = new PrismaClient({ adapter, log: [{ emit: 'event', level: 'query' }] });
   const statements: string[] = [];
   prisma.$on('query', ({ query }) => statements.push(query));
   await prisma.accessToken.updateMany({ where: { name: 'x', revokedAt: null }, data: { revokedAt: 1n } });

@@ -46,22 +46,14 @@ function now(): bigint {
   return BigInt(Date.now()) * 1000n;
 }
 
-function start(
-  lease = 120_000,
-  checking = observer,
-  { concurrency = 12, idle = 20, time = now } = {},
-): Worker {
+function start(lease = 120_000, checking = observer, { concurrency = 12, idle = 20, time = now } = {}) {
   const log = createLogger({ level: 'info', stream: { write: (line) => logged.push(JSON.parse(line)) } });
   return new Worker({
     prisma: database.writingPrisma,
     observer: checking,
     recorder: createRecorder(database.pool),
     report: createCheckReport(log, new Registry()),
-    log,
-    now: time,
-    concurrency,
-    lease,
-    idle,
+    ...{ log, now: time, concurrency, lease, idle },
   });
 }
 
@@ -200,9 +192,8 @@ test('two workers observe each domain once per interval, over many intervals, an
   });
   await watch(names, BigInt(interval) * 1000n, now());
   const workers = [start(), start()];
-  await expect
-    .poll(() => Math.min(...[...asked.values()].map(({ length }) => length)), SOON)
-    .toBeGreaterThanOrEqual(4);
+  const fewest = () => Math.min(...[...asked.values()].map(({ length }) => length));
+  await expect.poll(fewest, SOON).toBeGreaterThanOrEqual(4);
   await Promise.all(workers.map((worker) => worker.stop(10_000)));
   const gaps = [...asked.values()].flatMap((times) =>
     times.slice(1).map((time, at) => time - (times[at] ?? 0)),
