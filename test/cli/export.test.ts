@@ -1,16 +1,12 @@
 import { beforeAll, expect, test } from 'vitest';
-import { recordSamples } from '../../src/importers/samples.js';
-import { createRecorder } from '../../src/recorder/recorder.js';
 import { prepareCommands } from '../support/commands.js';
 import { parseCsv } from '../support/csv.js';
-import { NOW } from '../support/observations.js';
+import { withSamples } from '../support/service.js';
 
 const commands = prepareCommands({ served: {} });
 const { dms, file, graphql } = commands;
 
-beforeAll(async () => {
-  await recordSamples(createRecorder(commands.database.pool), NOW);
-});
+beforeAll(() => withSamples(commands));
 
 /** What dms export, which succeeds, prints. */
 async function exported(...args: readonly string[]): Promise<string> {

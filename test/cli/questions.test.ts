@@ -1,17 +1,15 @@
 import { beforeAll, expect, test } from 'vitest';
 import { changeText, painter } from '../../src/cli/history-text.js';
-import { recordSamples } from '../../src/importers/samples.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { startLocalDms } from '../journeys/dms-command.js';
 import { prepareCommands } from '../support/commands.js';
-import { addressRecord, NOW, observation } from '../support/observations.js';
+import { addressRecord, observation } from '../support/observations.js';
+import { withSamples } from '../support/service.js';
 
 const commands = prepareCommands({ served: { anonymousScopes: new Set(['search:read']) } });
 const { dms, rest } = commands;
 
-beforeAll(async () => {
-  await recordSamples(createRecorder(commands.database.pool), NOW);
-});
+beforeAll(() => withSamples(commands));
 
 const said = (...args: readonly string[]) => commands.said(args);
 const linesOf = async (...args: readonly string[]) => (await said(...args)).trimEnd().split('\n');

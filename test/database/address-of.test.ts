@@ -1,11 +1,10 @@
 import fc from 'fast-check';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { attempt } from '../../src/model/attempt.js';
 import { canonicalIp } from '../../src/model/ip-address.js';
-import { openTestDatabase } from '../support/database.js';
+import { databaseOfFile } from '../support/database.js';
 
-const database = await openTestDatabase();
-afterAll(() => database.close());
+const database = databaseOfFile();
 
 const ADDRESS = fc.oneof(
   fc.ipV4(),

@@ -1,14 +1,13 @@
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Database, type DatabaseOptions, openDatabase } from '../../src/database/client.js';
 import { createWritingPool } from '../../src/database/pool.js';
 import { OperationError } from '../../src/model/errors.js';
-import { IS_POOLED, openTestDatabase, TEST_SERVER } from '../support/database.js';
+import { databaseOfFile, IS_POOLED, TEST_SERVER } from '../support/database.js';
 import { freePort } from '../support/free-port.js';
 
-const database = await openTestDatabase();
-afterAll(() => database.close());
+const database = databaseOfFile();
 
 async function whileOpen(options: Partial<DatabaseOptions>, work: (other: Database) => Promise<void>) {
   const other = await openDatabase({ ...database.options, ...options });

@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { PrismaPg } from '@prisma/adapter-pg';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { PrismaClient } from '../../src/database/generated/client.js';
-import { openTestDatabase } from '../support/database.js';
+import { databaseOfFile } from '../support/database.js';
 
-const database = await openTestDatabase();
-afterAll(() => database.close());
+const database = databaseOfFile();
 
 /** PostgreSQL's name of the type that Prisma's stands for, unless a field names another with @db. */
 const TYPES: Readonly<Record<string, string>> = {
@@ -79,10 +78,8 @@ test('the database has no foreign keys: the model API leaves nothing to them', a
 });
 
 test('a write by the model API is one statement with its whole condition', async () => {
-  const prisma = new PrismaClient({
-    adapter: new PrismaPg(database.pool),
-    log: [{ emit: 'event', level: 'query' }],
-  });
+  const adapter = new PrismaPg(database.pool);
+  const prisma = new PrismaClient({ adapter, log: [{ emit: 'event', level: 'query' }] });
   const statements: string[] = [];
   prisma.$on('query', ({ query }) => statements.push(query));
   await prisma.accessToken.updateMany({ where: { name: 'x', revokedAt: null }, data: { revokedAt: 1n } });

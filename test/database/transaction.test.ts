@@ -1,11 +1,9 @@
 import pg from 'pg';
-import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { inTransaction } from '../../src/database/transaction.js';
-import { emptyTestDatabase, openTestDatabase } from '../support/database.js';
+import { databaseOfFile, emptyTestDatabase } from '../support/database.js';
 
-const database = await openTestDatabase();
-await database.pool.query('CREATE TABLE note (number integer UNIQUE)');
-afterAll(() => database.close());
+const database = databaseOfFile(({ pool }) => pool.query('CREATE TABLE note (number integer UNIQUE)'));
 beforeEach(() => emptyTestDatabase(database));
 
 async function notes(): Promise<unknown[]> {

@@ -13,12 +13,7 @@ import { ACCEPT_PARTS, headerChanger, openEvents, openParts, type ReceivedEvent 
 import { aliases } from '../support/every-field.js';
 import { anonymous, callerOf, openExecutor } from '../support/graphql-executor.js';
 import { repeats } from '../support/long-form.js';
-import {
-  serviceOfFile,
-  startServiceForTest,
-  startTestService,
-  type TestService,
-} from '../support/service.js';
+import { serviceOfFile, startServiceForTest, type TestService } from '../support/service.js';
 
 let change: ReturnType<typeof headerChanger>;
 
@@ -176,7 +171,7 @@ test.each([
 });
 
 test.each(FORMS)('a subscription $form ends with the cursor where the service stops', async ({ listen }) => {
-  const stopped = await startTestService({ database: service.database });
+  const stopped = await startServiceForTest({ database: service.database });
   const stream = await listen({}, stopped.url);
   const cursor = cursorIn(await stream.result());
   await stopped.stop();

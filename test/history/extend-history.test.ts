@@ -16,20 +16,15 @@ const time = fc.integer({ min: 0, max: 20 });
 const address = fc.constantFrom('192.0.2.1', '192.0.2.2', '192.0.2.3');
 const exchange = fc.constantFrom('a', 'b').map((name) => exchangeRecord(name));
 const named = ['A', 'MX', 'A MX', 'A TXT'].map((text) => text.split(' '));
-const typesQueried = fc.constantFrom(undefined, undefined, ...named);
+const types = fc.constantFrom(undefined, undefined, ...named);
 
 function exchangeRecord(name: string): Readonly<Record<string, unknown>> {
   return { host: 'example.com', class: 'IN', type: 'MX', pri: 10, target: `${name}.example.net` };
 }
 
-const anyHeaders = fc.dictionary(fc.constantFrom('server', 'via', 'etag'), fc.constantFrom('a', 'b'), {
-  noNullPrototype: true,
-});
-const anyRecords = fc.record({
-  a: fc.uniqueArray(address),
-  mx: fc.uniqueArray(exchange),
-  types: typesQueried,
-});
+const [name, value] = [fc.constantFrom('server', 'via', 'etag'), fc.constantFrom('a', 'b')];
+const anyHeaders = fc.dictionary(name, value, { noNullPrototype: true });
+const anyRecords = fc.record({ a: fc.uniqueArray(address), mx: fc.uniqueArray(exchange), types });
 
 const anyParts: fc.Arbitrary<ObservationParts> = fc
   .record({ at: time, dns: fc.option(anyRecords), headers: fc.option(anyHeaders) })
@@ -59,11 +54,8 @@ function stored({ version: _version, recordedAt: _recordedAt, keptTimes: _kept, 
   const headers = history.headers.map(({ name, observedAt, value, lastSeen, source, routine }) => [
     ...[name, observedAt, value, lastSeen, source, routine],
   ]);
-  return {
-    ...history,
-    headers,
-    state: { ...history.state, types: new Map([...history.state.types].sort()) },
-  };
+  const types = new Map([...history.state.types].sort());
+  return { ...history, headers, state: { ...history.state, types } };
 }
 
 test('older observations put before newer ones give the history of all of them recorded in order', () => {

@@ -80,14 +80,10 @@ describe('an RRset that changes again and again', () => {
   });
 
   test('an address that it never had is notable once its pool is known, and only what comes and goes with it', () => {
-    const at = DAYS * DAY;
-    const told = toldOf([
-      ...long,
-      { at, records: ['198.51.100.1'] },
-      { at: at + HOUR, records: ['192.0.2.1'] },
-    ]);
+    const [at, later] = [DAYS * DAY, DAYS * DAY + HOUR];
+    const told = toldOf([...long, { at, records: ['198.51.100.1'] }, { at: later, records: ['192.0.2.1'] }]);
     expect(reasonsAt(told, at).every(([, routine]) => routine === null)).toBe(true);
-    expect(reasonsAt(told, at + HOUR).every(([, routine]) => routine === 'ROTATING')).toBe(true);
+    expect(reasonsAt(told, later).every(([, routine]) => routine === 'ROTATING')).toBe(true);
   });
 
   test('the first change after it was quiet is notable', () => {

@@ -1,22 +1,17 @@
 import { PassThrough } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { readSettings } from '../../src/config/env.js';
 import { InputParser } from '../../src/importers/formats.js';
 import { importInputs } from '../../src/importers/import-inputs.js';
 import { ImportSummary } from '../../src/importers/import-summary.js';
 import { openInput } from '../../src/importers/open-input.js';
 import { createRecorder, type Recorder } from '../../src/recorder/recorder.js';
-import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
+import { databaseOfFile, emptyTestDatabase } from '../support/database.js';
 import { instant, NOW, observationLine } from '../support/observations.js';
 
-let database: TestDatabase;
-
-beforeAll(async () => {
-  database = await openTestDatabase();
-});
+const database = databaseOfFile();
 beforeEach(() => emptyTestDatabase(database));
-afterAll(() => database.close());
 
 const { limits } = readSettings({ LIMIT_HEADER_VALUE: '100000' });
 const parsing = { now: () => NOW, limits, ignoredHeaders: new Set<string>(), onDetected: () => {} };

@@ -61,11 +61,7 @@ function start(
  *
  * @returns `stop` stops the command, as the first SIGINT to a process does.
  */
-export function startLocalDms(
-  args: readonly string[],
-  environment: Environment,
-  input: Readable = Readable.from([]),
-) {
+export function startLocalDms(args: readonly string[], environment: Environment, input = Readable.from([])) {
   // Octets, as a pipe has them.
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   // A command that stops early closes its input.

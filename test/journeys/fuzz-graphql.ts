@@ -29,11 +29,8 @@ const NAUGHTY_STRINGS = [
 ];
 
 export const naughty = fc.constantFrom(...NAUGHTY_STRINGS);
-export const text = fc.oneof(
-  naughty,
-  fc.string({ unit: 'binary', maxLength: 40 }),
-  fc.string({ maxLength: 40 }),
-);
+const maxLength = 40;
+export const text = fc.oneof(naughty, fc.string({ unit: 'binary', maxLength }), fc.string({ maxLength }));
 
 /** A text as a document writes it: mostly well, and now and then as it is. */
 const literal = fc.oneof(

@@ -91,10 +91,8 @@ const dns = fc
 
 const [name, value] = [fc.constantFrom(...HEADER_NAMES), fc.constantFrom(...HEADER_VALUES)];
 const httpHeaders = fc.dictionary(name, value, { maxKeys: 5, noNullPrototype: true });
-const site = fc.record({
-  scheme: fc.constantFrom('http', 'https'),
-  status: fc.constantFrom(200, 200, 404, 503),
-});
+const status = fc.constantFrom(200, 200, 404, 503);
+const site = fc.record({ scheme: fc.constantFrom('http', 'https'), status });
 const http = fc.record({ httpHeaders, site }, { requiredKeys: ['httpHeaders'] });
 
 const parts = fc.oneof(

@@ -214,10 +214,7 @@ export function byName(histories: readonly DomainHistory[]): DomainHistory[] {
   return histories.toSorted((one, other) => (one.domain < other.domain ? -1 : 1));
 }
 
-const foundDomain = (history: DomainHistory) => ({
-  name: history.domain,
-  lastChange: lastChangeOf(history),
-});
+const foundDomain = (history: DomainHistory) => ({ name: history.domain, lastChange: lastChangeOf(history) });
 
 export function recordsOf(history: DomainHistory): RecordMatch[] {
   const domain = foundDomain(history);
@@ -443,11 +440,7 @@ async function readRecords(url: string, histories: readonly DomainHistory[], at:
 }
 
 /** Compares lists, and shows only where they differ first: of long lists with long texts that would take minutes. */
-export function expectSame(
-  found: readonly unknown[],
-  expected: readonly unknown[],
-  where: object = {},
-): void {
+export function expectSame(found: readonly unknown[], expected: readonly unknown[], where: object = {}) {
   const longer = found.length > expected.length ? found : expected;
   const at = longer.findIndex((_, place) => !isDeepStrictEqual(found[place], expected[place]));
   const shown = (list: readonly unknown[]) => [list.length, at, JSON.stringify(list[at])?.slice(0, 500)];

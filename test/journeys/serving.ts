@@ -78,11 +78,7 @@ const CONCURRENCY = 8;
 const MOST_TRIES = 5;
 
 /** What Get domain answers for each domain, with a query if there is one; a 503 of a busy machine is requested again. */
-export async function answersOf(
-  url: string,
-  domains: Iterable<string>,
-  query = '',
-): Promise<Map<string, string>> {
+export async function answersOf(url: string, domains: Iterable<string>, query = '') {
   const ask = async (domain: string) => {
     const path = `${url}/api/v1/domain/${domain}${query}`;
     let response = await fetch(path);

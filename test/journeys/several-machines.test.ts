@@ -53,10 +53,8 @@ describe.skipIf(!IS_LONG || !HAS_PGBOUNCER || !HAS_REDIS || TEST_SERVER !== unde
     beforeAll(async () => {
       primary = keep(await PostgresqlCluster.start({ ...CONNECTIONS, wal_keep_size: '1GB' }));
       redis = keep(await startRedis());
-      replicas = [
-        keep(await primary.startReplica(CONNECTIONS)),
-        keep(await primary.startReplica(CONNECTIONS)),
-      ];
+      const startReplica = async () => keep(await primary.startReplica(CONNECTIONS));
+      replicas = [await startReplica(), await startReplica()];
       const pooler = keep(await startPgbouncer(primary.url, CONNECT_QUERY));
       database = keep(await openMigrated(pooler.url));
       environment = {

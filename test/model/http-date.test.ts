@@ -6,12 +6,8 @@ import { formatHttpDate, parseHttpDate } from '../../src/model/http-date.js';
 const NOW = 1_709_251_200;
 
 test('an HTTP-date has three forms, which name the same second (RFC 9110, section 5.6.7)', () => {
-  const forms = [
-    'Sun, 06 Nov 1994 08:49:37 GMT',
-    'Sunday, 06-Nov-94 08:49:37 GMT',
-    'Sun Nov  6 08:49:37 1994',
-  ];
-  expect(forms.map((text) => parseHttpDate(text, NOW))).toEqual([784_111_777, 784_111_777, 784_111_777]);
+  const all = ['Sun, 06 Nov 1994 08:49:37 GMT', 'Sunday, 06-Nov-94 08:49:37 GMT', 'Sun Nov  6 08:49:37 1994'];
+  expect(all.map((text) => parseHttpDate(text, NOW))).toEqual([784_111_777, 784_111_777, 784_111_777]);
 });
 
 test('a year of two digits in an HTTP-date is over 50 years ahead of none: it is in the past then', () => {

@@ -23,7 +23,7 @@ mapped AAAA ::ffff:10.0.0.1
 `;
 
 const database = await openTestDatabase();
-const recorder = createRecorder(database.pool);
+const { record } = createRecorder(database.pool);
 const dns = await startDnsServer();
 const site = await startHttpServer();
 const { signal } = new AbortController();
@@ -67,9 +67,7 @@ function serve(...lines: readonly string[]): void {
 /** Checks a domain and records it. */
 async function observe(how = observer) {
   const check = await how.check('example.test', tick(), signal);
-  const [recorded = expect.fail('The check was not recorded.')] = await recordChecks(recorder.record, [
-    check,
-  ]);
+  const [recorded = expect.fail('The check was not recorded.')] = await recordChecks(record, [check]);
   const { outcome, recording, changes } = recorded;
   const records = (stays: Changes['added']) =>
     stays.map(({ record: { type, rdata } }) => `${type} ${rdata}`).sort();

@@ -8,7 +8,7 @@ import { Worker } from '../../src/observer/worker.js';
 import { createObserver } from '../../src/observing.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { createLogger } from '../../src/telemetry/logging.js';
-import { emptyTestDatabase, openTestDatabase } from '../support/database.js';
+import { databaseOfFile, emptyTestDatabase } from '../support/database.js';
 import { type Behaviour, rcode, silence } from '../support/dns-behaviours.js';
 import { startDnsServer } from '../support/dns-server.js';
 import { REJECTING_PORT, settingsToObserve } from '../support/web-server.js';
@@ -22,7 +22,7 @@ const PATIENT = '60s';
 /** Even on a busy machine. */
 const SOON = { timeout: 60_000 };
 
-const database = await openTestDatabase();
+const database = databaseOfFile();
 const dns = await startDnsServer();
 const settings = readSettings({
   ...settingsToObserve(dns.port, REJECTING_PORT),
@@ -40,31 +40,20 @@ beforeEach(async () => {
   logged = [];
 });
 
-afterAll(async () => {
-  await dns.close();
-  await database.close();
-});
+afterAll(() => dns.close());
 
 function now(): bigint {
   return BigInt(Date.now()) * 1000n;
 }
 
-function start(
-  lease = 120_000,
-  checking = observer,
-  { concurrency = 12, idle = 20, time = now } = {},
-): Worker {
+function start(lease = 120_000, checking = observer, { concurrency = 12, idle = 20, time = now } = {}) {
   const log = createLogger({ level: 'info', stream: { write: (line) => logged.push(JSON.parse(line)) } });
   return new Worker({
     prisma: database.writingPrisma,
     observer: checking,
     recorder: createRecorder(database.pool),
     report: createCheckReport(log, new Registry()),
-    log,
-    now: time,
-    concurrency,
-    lease,
-    idle,
+    ...{ log, now: time, concurrency, lease, idle },
   });
 }
 
@@ -203,9 +192,8 @@ test('two workers observe each domain once per interval, over many intervals, an
   });
   await watch(names, BigInt(interval) * 1000n, now());
   const workers = [start(), start()];
-  await expect
-    .poll(() => Math.min(...[...asked.values()].map(({ length }) => length)), SOON)
-    .toBeGreaterThanOrEqual(4);
+  const fewest = () => Math.min(...[...asked.values()].map(({ length }) => length));
+  await expect.poll(fewest, SOON).toBeGreaterThanOrEqual(4);
   await Promise.all(workers.map((worker) => worker.stop(10_000)));
   const gaps = [...asked.values()].flatMap((times) =>
     times.slice(1).map((time, at) => time - (times[at] ?? 0)),

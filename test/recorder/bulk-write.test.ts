@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type Columns, statementsFor, type WriteRows, write } from '../../src/recorder/bulk-write.js';
-import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { databaseOfFile } from '../support/database.js';
 
 interface Row {
   readonly number: number;
@@ -19,12 +19,7 @@ const COLUMNS: Columns<Row> = [
   ['json', 'json', ({ json }) => json ?? undefined],
 ];
 
-let database: TestDatabase;
-
-beforeAll(async () => {
-  database = await openTestDatabase();
-});
-afterAll(() => database.close());
+const database = databaseOfFile();
 
 /** The rows as the database sees them. */
 function seen(rows: readonly Row[]): Promise<Row[]> {

@@ -1,19 +1,13 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { forget } from '../../src/recorder/forget.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { runDms } from '../journeys/dms-command.js';
 import { standInForCitus } from '../support/citus.js';
-import { emptyTestDatabase, onShards, openTestDatabase, type TestDatabase } from '../support/database.js';
+import { databaseOfFile, emptyTestDatabase, onShards, type TestDatabase } from '../support/database.js';
 import { observation } from '../support/observations.js';
 import { watchTransactions } from '../support/watched-transactions.js';
 
-let database: TestDatabase;
-
-beforeAll(async () => {
-  database = await openTestDatabase();
-  await standInForCitus(database.pool);
-});
-afterAll(() => database.close());
+const database = databaseOfFile(({ pool }) => standInForCitus(pool));
 beforeEach(() => emptyTestDatabase(database));
 
 /** Records a domain with that many values of a header, each of them once, and what other domains have, too. */

@@ -1,19 +1,14 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { forgetUnobserved } from '../../src/recorder/forget-unobserved.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { runDms } from '../journeys/dms-command.js';
-import { emptyTestDatabase, openTestDatabase, TEST_SERVER, type TestDatabase } from '../support/database.js';
+import { databaseOfFile, emptyTestDatabase, openTestDatabase, TEST_SERVER } from '../support/database.js';
 import { observation } from '../support/observations.js';
 import { startTestService } from '../support/service.js';
 
 const DAY = 86_400_000;
 
-let database: TestDatabase;
-
-beforeAll(async () => {
-  database = await openTestDatabase();
-});
-afterAll(() => database.close());
+const database = databaseOfFile();
 beforeEach(() => emptyTestDatabase(database));
 
 /** Records a domain as it is observed now, whose text only it has. */

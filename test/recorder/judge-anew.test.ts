@@ -1,15 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { judgeAnew } from '../../src/recorder/judge-anew.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
-import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { databaseOfFile } from '../support/database.js';
 import { type ObservationParts, observation } from '../support/observations.js';
 
-let database: TestDatabase;
-
-beforeAll(async () => {
-  database = await openTestDatabase();
-});
-afterAll(() => database.close());
+const database = databaseOfFile();
 
 const LOOKS: readonly ObservationParts[] = Array.from({ length: 8 }, (_, at) => ({
   ...{ at, records: [`192.0.2.${at % 2}`], headers: { server: 'a', etag: `"${at}"` }, status: 200 },

@@ -1,24 +1,19 @@
 import type { Pool, QueryConfig } from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { findViolations } from '../../src/history/violations.js';
 import type { Observation } from '../../src/model/observation.js';
 import { forget } from '../../src/recorder/forget.js';
 import { readHistories, readStoredRows } from '../../src/recorder/read-histories.js';
 import { createRecorder, type Recording } from '../../src/recorder/recorder.js';
 import { findOrphans, findStoredViolations } from '../../src/recorder/stored-violations.js';
-import { emptyTestDatabase, openTestDatabase, TEST_SERVER, type TestDatabase } from '../support/database.js';
+import { databaseOfFile, emptyTestDatabase, TEST_SERVER } from '../support/database.js';
 import { repeats } from '../support/long-form.js';
 import { instant, type ObservationParts, observation } from '../support/observations.js';
 import { HOUR, looks, observationOf } from '../support/site-looks.js';
 import { watchTransactions } from '../support/watched-transactions.js';
 
-let database: TestDatabase;
-
-beforeAll(async () => {
-  database = await openTestDatabase();
-});
+const database = databaseOfFile();
 beforeEach(() => emptyTestDatabase(database));
-afterAll(() => database.close());
 
 function record(...parts: ObservationParts[]): Promise<Recording> {
   return createRecorder(database.pool).record(parts.map(observation));

@@ -1,29 +1,22 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createToken } from '../../src/auth/tokens.js';
 import { readStoredRows, type StoredRows } from '../../src/recorder/read-histories.js';
 import { createRecorder } from '../../src/recorder/recorder.js';
 import { findStoredViolations, findUnsound } from '../../src/recorder/stored-violations.js';
-import { emptyTestDatabase, openTestDatabase, type TestDatabase } from '../support/database.js';
+import { databaseOfFile, openTestDatabase } from '../support/database.js';
 import { observation } from '../support/observations.js';
 import { looks, observationOf } from '../support/site-looks.js';
 
-let database: TestDatabase;
-
-beforeAll(async () => {
-  database = await openTestDatabase();
-  await emptyTestDatabase(database);
+const database = databaseOfFile(async ({ pool, prisma }) => {
   const [source, both] = ['probe', ['192.0.2.1', '192.0.2.2']];
-  await createRecorder(database.pool).record([
+  await createRecorder(pool).record([
     observation({ at: 1, records: both, headers: { server: 'ä', via: '' }, source }),
     observation({ at: 2, records: ['192.0.2.2'], types: ['A'], headers: {}, source }),
     ...looks('https@5 http@6 http@7').map((look) => ({ ...observationOf(look), domain: 'example.net' })),
   ]);
-  await createToken(database.prisma, { name: 'a', scopes: ['dns:read'], createdAt: 1n, expiresAt: 2n });
-  await database.pool.query(
-    "INSERT INTO watched_domain (name, every, due, scheduled) VALUES ('a.example', 1, 1, 1)",
-  );
+  await createToken(prisma, { name: 'a', scopes: ['dns:read'], createdAt: 1n, expiresAt: 2n });
+  await pool.query("INSERT INTO watched_domain (name, every, due, scheduled) VALUES ('a.example', 1, 1, 1)");
 });
-afterAll(() => database.close());
 
 async function rowsOf(name: string): Promise<StoredRows> {
   for await (const rows of readStoredRows(database.pool, [name])) return rows;

@@ -73,11 +73,7 @@ function cameWith(change: Change): string | undefined {
   return change.kind === 'DNS_RECORD_REMOVED' || change.kind === 'HEADER_GONE' ? undefined : said(change);
 }
 
-function contentReason(
-  change: Change,
-  had: ReadonlySet<string>,
-  has: ReadonlySet<string>,
-): Change['routine'] {
+function contentReason(change: Change, had: ReadonlySet<string>, has: ReadonlySet<string>) {
   const { entry, kind, name = '' } = change;
   if (CONTENT.includes(name)) return 'VALIDATOR';
   const isSaid = (kind === 'DNS_RECORD_REMOVED' ? has : had).has(said(change));

@@ -50,10 +50,7 @@ export function answerTo(name: string, type: string, reply: Reply): DnsAnswer {
 let time = 1_700_000_000_000_000n;
 
 /** What is observed of a name with these answers, whose site is not. */
-export async function observe(
-  domain: string,
-  answers: ReadonlyMap<string, DnsAnswer>,
-): Promise<Observation | null> {
+export async function observe(domain: string, answers: ReadonlyMap<string, DnsAnswer>) {
   const observer = createDomainObserver({
     dns: { query: async () => answers },
     http: { observe: async () => failed('unreachable', 'no site') },

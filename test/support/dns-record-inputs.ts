@@ -7,19 +7,12 @@ const hostName = fc.oneof(
   ),
   fc.constantFrom('a b.c', ...String.raw`a\.b.c \000\255.c \065.c a\\.c`.split(' ')),
 );
-const integer = fc.oneof(
-  fc.constantFrom(0, 1, 2, 10, 4294967295, '7', '0010'),
-  fc.integer({ min: 0, max: 4294967295 }),
-);
-const text = fc.string({
-  unit: fc.constantFrom('a', ' ', '!', '"', '\\', '\n', 'é', '\u{ffff}', '\u{1f600}'),
-  maxLength: 6,
-});
-const characterString = fc
-  .array(fc.constantFrom(...'a \\ 0 6 5 \\000 \\195 \\169 \0 é \u{ffff} \u{1f600}'.split(' ')), {
-    maxLength: 6,
-  })
-  .map((parts) => parts.join(''));
+const MOST = 4294967295;
+const integer = fc.oneof(fc.constantFrom(0, 1, 2, 10, MOST, '7', '0010'), fc.integer({ min: 0, max: MOST }));
+const unit = fc.constantFrom('a', ' ', '!', '"', '\\', '\n', 'é', '\u{ffff}', '\u{1f600}');
+const text = fc.string({ unit, maxLength: 6 });
+const part = fc.constantFrom(...'a \\ 0 6 5 \\000 \\195 \\169 \0 é \u{ffff} \u{1f600}'.split(' '));
+const characterString = fc.array(part, { maxLength: 6 }).map((parts) => parts.join(''));
 const ipv4 = fc.ipV4();
 const ipv6 = fc.oneof(fc.ipV6(), fc.constantFrom('::', '::FFFF:1.2.3.4', '2001:0db8:0:0:1:0:0:1'));
 const delegation = fc.constantFrom(

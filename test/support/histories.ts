@@ -27,12 +27,10 @@ export function historyOf(observations: readonly Observation[]): StoredHistory {
     earlier: [...earlier].sort((a, b) => compareUtf8(a.type, b.type) || compareUtf8(a.name, b.name)),
     ...(firsts.size > 0 && { keptTimes: firsts }),
     stays: [...added].sort(
-      (left, right) =>
-        compareInstants(left.firstSeen, right.firstSeen) || compareDnsRecords(left.record, right.record),
+      (a, b) => compareInstants(a.firstSeen, b.firstSeen) || compareDnsRecords(a.record, b.record),
     ),
     headers: [...headers].sort(
-      (left, right) =>
-        compareUtf8(left.name, right.name) || compareInstants(left.observedAt, right.observedAt),
+      (a, b) => compareUtf8(a.name, b.name) || compareInstants(a.observedAt, b.observedAt),
     ),
   };
 }

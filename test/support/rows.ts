@@ -42,11 +42,7 @@ export async function insertDomain(pool: pg.Pool, row: DomainRow): Promise<void>
   );
 }
 
-export async function insertDnsRecords(
-  pool: pg.Pool,
-  domain: string,
-  rows: readonly DnsRecordRow[],
-): Promise<void> {
+export async function insertDnsRecords(pool: pg.Pool, domain: string, rows: readonly DnsRecordRow[]) {
   for (const [position, row] of rows.entries()) {
     await pool.query(
       `INSERT INTO dns_record (domain, first_seen, type, position, host, class, rdata, removed, last_seen)
@@ -60,11 +56,7 @@ export async function insertDnsRecords(
   }
 }
 
-export async function insertHeaderChanges(
-  pool: pg.Pool,
-  domain: string,
-  rows: readonly HeaderChangeRow[],
-): Promise<void> {
+export async function insertHeaderChanges(pool: pg.Pool, domain: string, rows: readonly HeaderChangeRow[]) {
   for (const { name, observedAt, value = null, lastSeen = observedAt - 1n } of rows) {
     await pool.query(
       'INSERT INTO header_change (domain, name, observed_at, value, last_seen) VALUES ($1, $2, $3, $4, $5)',

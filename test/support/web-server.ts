@@ -61,11 +61,10 @@ export function startHttpsServer(place: Place = {}, tls: TlsOptions = {}) {
   return startWebServer(createHttpsServer({ key: TEST_KEY, cert: TEST_CERTIFICATE, ...tls }), place);
 }
 
+export type OnStream = (stream: ServerHttp2Stream, fields: readonly string[]) => void;
+
 /** Starts a server over TLS that speaks HTTP/2 alone: to clients that offer only other protocols it sends an alert. */
-export async function startHttp2Server(
-  onStream: (stream: ServerHttp2Stream, fields: readonly string[]) => void,
-  place: Place = {},
-): Promise<LoopbackServer> {
+export async function startHttp2Server(onStream: OnStream, place: Place = {}): Promise<LoopbackServer> {
   const certificate = { key: TEST_KEY, cert: TEST_CERTIFICATE };
   const server = createSecureServer({ ...certificate, maxSendHeaderBlockLength: 2 ** 30 });
   server.on('stream', (stream: ServerHttp2Stream, _headers: unknown, _flags: unknown, fields: string[]) => {
@@ -79,10 +78,7 @@ export async function startHttp2Server(
 }
 
 /** Starts a server that does with each connection what the function does. Errors of sockets are dropped. */
-export async function startRawServer(
-  onConnection: (socket: Socket) => void,
-  place: Place = {},
-): Promise<LoopbackServer> {
+export async function startRawServer(onConnection: (socket: Socket) => void, place: Place = {}) {
   return listen(createTcpServer(onConnection), place);
 }
 

@@ -13,11 +13,10 @@ export async function serverForTest(options: DnsTestServerOptions = {}): Promise
   return server;
 }
 
+type Options = Partial<Omit<DnsClientOptions, 'servers'>>;
+
 /** A client whose lookups end with the test: one patient try, unless the options say something else. */
-export function clientForTest(
-  servers: readonly DnsServer[],
-  options: Partial<Omit<DnsClientOptions, 'servers'>> = {},
-) {
+export function clientForTest(servers: readonly DnsServer[], options: Options = {}) {
   const client = createDnsClient({ servers, timeout: 10_000, tries: 1, queriesPerServer: 100, ...options });
   const end = new AbortController();
   onTestFinished(() => end.abort());

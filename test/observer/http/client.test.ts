@@ -18,6 +18,7 @@ import {
   trickles,
 } from '../../support/web-hostile.js';
 import {
+  type OnStream,
   REJECTING_PORT,
   startHttp2Server,
   startHttpServer,
@@ -25,8 +26,6 @@ import {
   startRawServer,
 } from '../../support/web-server.js';
 import { openStalledPort } from '../../support/web-stalled-port.js';
-
-type OnStream = (stream: ServerHttp2Stream, fields: readonly string[]) => void;
 
 /** Long enough that no test meets it unless it sets a shorter one. */
 const AMPLE = 60_000;

@@ -1,14 +1,9 @@
-import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { CheckOutcome } from '../../../src/observer/outcome.js';
-import {
-  type Completion,
-  completeLeases,
-  type LeasedDomain,
-  leaseDue,
-} from '../../../src/observer/schedule/leases.js';
+import { type Completion, completeLeases, leaseDue } from '../../../src/observer/schedule/leases.js';
 import { listWatched, unwatchDomains, watchDomains } from '../../../src/observer/schedule/watch-list.js';
 import type { Failure } from '../../../src/observer/verdict.js';
-import { emptyTestDatabase, openTestDatabase, TEST_SERVER } from '../../support/database.js';
+import { databaseOfFile, emptyTestDatabase, TEST_SERVER } from '../../support/database.js';
 
 const NOW = 1_700_000_000_000_000n;
 const MINUTE = 60_000_000n;
@@ -20,22 +15,21 @@ const OUTCOME: CheckOutcome = {
   http: { failure: REFUSED },
 };
 
-const database = await openTestDatabase();
+const database = databaseOfFile();
 beforeEach(() => emptyTestDatabase(database));
-afterAll(() => database.close());
 
 function watch(names: readonly string[], every = HOUR, now = NOW) {
   return watchDomains(database.writingPrisma, names, every, now);
 }
 
-async function lease(now = NOW, most = 100): Promise<readonly LeasedDomain[]> {
+async function lease(now = NOW, most = 100) {
   // The low priority may have all that are free.
   const room = { places: 4 * most, free: most, low: 0 };
   return (await leaseDue(database.writingPrisma, now, now + 2n * MINUTE, room)).domains;
 }
 
 /** Ends leases, as observations that failed do unless something else is given. */
-function complete(domains: readonly LeasedDomain[], done: Partial<Completion> = {}): Promise<void> {
+function complete(domains: Awaited<ReturnType<typeof lease>>, done: Partial<Completion> = {}) {
   const completion = { observedAt: NOW, outcome: OUTCOME, failures: 0, next: NOW + HOUR, ...done };
   return completeLeases(
     database.writingPrisma,
