@@ -1,12 +1,9 @@
 import { COF } from './cof.js';
 import { CSV } from './csv.js';
 import { DMS } from './dms.js';
-import type { ExportFormat } from './export-format.js';
 import { ZONE } from './zone.js';
 
 /** By their names on the command line. */
-export const EXPORT_FORMATS = { dms: DMS, cof: COF, csv: CSV, zone: ZONE } as const satisfies Readonly<
-  Record<string, ExportFormat>
->;
+export const EXPORT_FORMATS = { dms: DMS, cof: COF, csv: CSV, zone: ZONE } as const;
 
 export type ExportFormatName = keyof typeof EXPORT_FORMATS;

@@ -5,18 +5,12 @@ import { domainOfOwner, parseDomainName } from '../model/domain-name.js';
 import { invalidValue } from '../model/errors.js';
 import { addTo } from '../model/groups.js';
 import { formatInstant, type Instant, parseInstant } from '../model/instant.js';
-import { isJsonObject, readAt, readOr, requireText } from '../model/json-values.js';
+import { isJsonObject, type Json, readAt, readOr, requireText } from '../model/json-values.js';
 import { fieldOctets } from '../model/master-text.js';
 import { parseSourceName, quoted } from '../model/text.js';
 import { sightingsIn } from './dms.js';
 import { joinedText, parseRecord, requireWhole, shownValue, typeText } from './dns-answers.js';
-import {
-  EARLIEST_OF_TOOLS,
-  type FormatParser,
-  type Json,
-  parseJsonLine,
-  parseObservedAt,
-} from './json-line.js';
+import { EARLIEST_OF_TOOLS, type FormatParser, parseJsonLine, parseObservedAt } from './json-line.js';
 import type { ParsedLine, Remark } from './lines.js';
 
 const EXCHANGED =

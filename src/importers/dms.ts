@@ -6,14 +6,7 @@ import { parseDomainName } from '../model/domain-name.js';
 import { invalidValue } from '../model/errors.js';
 import { addHeaderField, joinHeaderFields } from '../model/header-fields.js';
 import type { Instant } from '../model/instant.js';
-import {
-  errorAt,
-  isJsonObject,
-  readAt,
-  requireText,
-  requireTexts,
-  unknownKey,
-} from '../model/json-values.js';
+import { isJsonObject, readAt, requireKey, requireText, requireTexts } from '../model/json-values.js';
 import { type DnsObservation, isStatus, type Observation, type SiteResponse } from '../model/observation.js';
 import { parseSourceName, quoted } from '../model/text.js';
 import { type Json, parseJsonLine, parseObservedAt } from './json-line.js';
@@ -59,7 +52,7 @@ export function parseDmsLine(line: string, now: Instant): Observation {
   if (latest?.rest === rest)
     return { domain: latest.domain, observedAt: parseObservedAt('observedAt', time, now), ...latest.body };
   const object = parseJsonLine(line);
-  requireKeys(object, KEYS);
+  for (const key in object) requireKey(key, KEYS);
   const text = readAt('domain', () => requireText(object['domain']));
   const domain = readAt('domain', () => parseDomainName(text));
   const observedAt = parseObservedAt('observedAt', object['observedAt'], now);
@@ -67,10 +60,6 @@ export function parseDmsLine(line: string, now: Instant): Observation {
   // The name is a text of its own: HEAD's would keep its whole line in memory.
   if (length > 0) latestLines.set(text, latest === undefined ? FIRST : { rest, domain, body });
   return { domain, observedAt, ...body };
-}
-
-function requireKeys(object: Json, keys: ReadonlySet<string>): void {
-  for (const key in object) if (!keys.has(key)) throw unknownKey(key, keys);
 }
 
 function parseBody(object: Json): Body {
@@ -90,7 +79,7 @@ function parseBody(object: Json): Body {
 function parseSite(site: unknown, headers: unknown): SiteResponse {
   if (headers === undefined) throw invalidValue('it is where httpHeaders came from, which the line has not.');
   if (!isJsonObject(site)) throw invalidValue('it is not an object.');
-  requireKeys(site, SITE_KEYS);
+  for (const key in site) requireKey(key, SITE_KEYS);
   const { scheme, status } = site;
   if (scheme !== 'https' && scheme !== 'http') throw invalidValue('scheme: it is neither https nor http.');
   if (!isStatus(status)) throw invalidValue('status: it is not a number from 100 to 999.');
@@ -130,16 +119,15 @@ function parseTypes(texts: readonly string[]): Pick<DnsObservation, 'types' | 'n
 function parseRecords(value: unknown, types: ReadonlySet<string> | undefined): DnsRecord[] {
   if (!Array.isArray(value)) throw invalidValue('dnsRecords: it is not an array of records.');
   const records: DnsRecord[] = [];
-  for (const data of value) {
-    try {
+  const place = () => `dnsRecords[${records.length}]`;
+  readAt(place, () => {
+    for (const data of value) {
       const record = parseDnsRecord(data);
       if (types?.has(record.type) === false)
         throw invalidValue(`its type ${record.type} is not in dnsTypes.`);
       records.push(record);
-    } catch (error) {
-      throw errorAt(`dnsRecords[${records.length}]`, error);
     }
-  }
+  });
   return records;
 }
 
@@ -147,13 +135,11 @@ function parseHeaders(given: unknown): ReadonlyMap<string, string> {
   if (!isJsonObject(given)) throw invalidValue('httpHeaders: it is not an object.');
   const headers = new Map<string, string[]>();
   for (const [name, value] of Object.entries(given)) {
-    // Without readAt, for which each name would be quoted, whether or not it is wrong.
-    try {
+    const place = () => `httpHeaders[${quoted(name)}]`;
+    readAt(place, () => {
       const texts = typeof value === 'string' ? [value] : requireTexts(value);
       for (const text of texts) addHeaderField(headers, name, text);
-    } catch (error) {
-      throw errorAt(`httpHeaders[${quoted(name)}]`, error);
-    }
+    });
   }
   return joinHeaderFields(headers);
 }

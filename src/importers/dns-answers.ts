@@ -145,11 +145,7 @@ function requireClassIn(value: unknown): void {
 }
 
 /** @throws InvalidObservationError where it does not answer, by its status, flags and sections. */
-export function recordsOfResponse(
-  domain: string,
-  response: Json,
-  recordOf: (record: Json) => AnswerRecord,
-): readonly AnswerRecord[] {
+export function recordsOfResponse(domain: string, response: Json, recordOf: (record: Json) => AnswerRecord) {
   requireAnswered(response);
   const { data = response['status'] === 'NXDOMAIN' ? {} : undefined } = response;
   const { answers, authorities, flags } = readAt('data', () => requireObject(data));

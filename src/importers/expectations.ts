@@ -6,7 +6,7 @@ import { invalidValue } from '../model/errors.js';
 import { addTo } from '../model/groups.js';
 import { addHeaderField, joinHeaderFields } from '../model/header-fields.js';
 import { ancestorsOf } from '../model/host-name.js';
-import { isJsonObject, readAt, requireText, requireTexts, unknownKey } from '../model/json-values.js';
+import { isJsonObject, readAt, requireKey, requireText, requireTexts } from '../model/json-values.js';
 import type { Observation } from '../model/observation.js';
 import { registrableDomain } from '../model/registrable-domain.js';
 import { previewFirst } from '../recorder/recorder.js';
@@ -79,11 +79,7 @@ type At = <Result>(path: readonly (string | number)[], read: () => Result) => Re
 
 function expectationOf(value: unknown, at: At): Expectation {
   const object = at([], () => requireObject(value));
-  for (const key in object) {
-    at([key], () => {
-      if (!KEYS.has(key)) throw unknownKey(key, KEYS);
-    });
-  }
+  for (const key in object) at([key], () => requireKey(key, KEYS));
   const { records = [], headers = {} } = object;
   const domain = at(['domain'], () => parseDomainName(requireText(object['domain'])));
   const listed: readonly unknown[] = at(['records'], () => {

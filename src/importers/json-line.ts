@@ -1,9 +1,9 @@
 import { invalidValue } from '../model/errors.js';
 import { CLOCK_TOLERANCE, formatInstant, type Instant, parseInstant } from '../model/instant.js';
-import { isJsonObject, readAt, requireText } from '../model/json-values.js';
+import { isJsonObject, type Json, readAt, requireText } from '../model/json-values.js';
 import type { ParsedLine } from './lines.js';
 
-export type Json = Readonly<Record<string, unknown>>;
+export type { Json } from '../model/json-values.js';
 
 /**
  * Parses the lines of one input in one format. What some lines show of the others is used from then on.

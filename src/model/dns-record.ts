@@ -4,7 +4,7 @@ import { canonicalClass, requireType } from './dns-types.js';
 import { invalidValue } from './errors.js';
 import { addTo } from './groups.js';
 import { canonicalHostName } from './host-name.js';
-import { isJsonObject, readAt, requireText, requireTexts, unknownKey } from './json-values.js';
+import { isJsonObject, type Json, readAt, requireKey, requireText, requireTexts } from './json-values.js';
 import { memoized } from './memoized.js';
 import { MAX_RDATA, type RdataValue } from './rdata-codec.js';
 import { parseRdataText } from './rdata-text.js';
@@ -20,15 +20,13 @@ export interface DnsRecord {
   readonly rdata: string;
 }
 
-type Data = Readonly<Record<string, unknown>>;
-
 /** By the name of a type as it was given. The parser gives the own fields in canonical form, as JSON text. */
 const layoutOf = memoized((text: string) => {
   const type = requireType(text);
   const own = rdataFields(type).map(({ name }) => name);
   const joined = type === 'TXT' ? ['joined'] : [];
   const keys = new Set(['host', 'class', 'type', 'ttl', ...own, 'data', ...joined]);
-  return { type, keys, parseRdata: rdataParser(type) };
+  return { type, keys, owner: `in a record of type ${type}`, parseRdata: rdataParser(type) };
 }, 256);
 
 /**
@@ -41,9 +39,7 @@ const layoutOf = memoized((text: string) => {
 export function parseDnsRecord(data: unknown): DnsRecord {
   if (!isJsonObject(data)) throw invalidValue('a record must be a JSON object.');
   const layout = readAt('type', () => layoutOf(requireText(data['type'])));
-  for (const key in data) {
-    if (!layout.keys.has(key)) throw unknownKey(key, layout.keys, `in a record of type ${layout.type}`);
-  }
+  for (const key in data) requireKey(key, layout.keys, layout.owner);
   return {
     host: readAt('host', () => canonicalHostName(requireText(data['host']))),
     class: readAt('class', () => canonicalClass(requireText(data['class']))),
@@ -52,22 +48,22 @@ export function parseDnsRecord(data: unknown): DnsRecord {
   };
 }
 
-function rdataParser(type: string): (data: Data) => string {
+function rdataParser(type: string): (data: Json) => string {
   const fields = RDATA_FIELDS.get(type);
   if (fields === undefined) {
-    const parseData = ({ data }: Data) =>
+    const parseData = ({ data }: Json) =>
       readAt('data', () => JSON.stringify({ data: parseRdataText(type, requireText(data))['data'] }));
     // The number of types with `data` is not bounded, and each has a cache.
     return cachedParser('data', parseData, type === 'DS' ? undefined : 256);
   }
   const [first] = fields;
-  const parseFields = type === 'TXT' ? textJson : (data: Data) => fieldsJson(fields, data);
+  const parseFields = type === 'TXT' ? textJson : (data: Json) => fieldsJson(fields, data);
   const parse = fields.length === 1 && first ? cachedParser(first.name, parseFields) : parseFields;
   return (data) => parse(data['data'] === undefined ? data : fieldsOfData(type, fields, data));
 }
 
 /** Most records have one text: with a cache, each costs a look-up. */
-function cachedParser(name: string, parse: (data: Data) => string, limit?: number): typeof parse {
+function cachedParser(name: string, parse: (data: Json) => string, limit?: number): typeof parse {
   const cached = memoized((text: string) => parse({ [name]: text }), limit);
   return (data) => {
     const value = data[name];
@@ -75,7 +71,7 @@ function cachedParser(name: string, parse: (data: Data) => string, limit?: numbe
   };
 }
 
-function fieldsOfData(type: string, fields: readonly RdataField[], { data, joined, ...others }: Data): Data {
+function fieldsOfData(type: string, fields: readonly RdataField[], { data, joined, ...others }: Json): Json {
   return readAt('data', () => {
     const other = fields.find(({ name }) => others[name] !== undefined);
     if (other === undefined) return { ...parseRdataText(type, requireText(data)), joined };
@@ -83,7 +79,7 @@ function fieldsOfData(type: string, fields: readonly RdataField[], { data, joine
   });
 }
 
-function fieldsJson(fields: readonly RdataField[], data: Data): string {
+function fieldsJson(fields: readonly RdataField[], data: Json): string {
   const values: Record<string, unknown> = {};
   for (const { name, codec } of fields) values[name] = readAt(name, () => codec?.canonical(data[name]));
   const json = JSON.stringify(values);
@@ -104,7 +100,7 @@ const JOINED = ',"joined":true}';
  * Both own fields of a TXT record, of which one is enough: a `txt` alone is one entry, and `entries` alone are
  * joined. Where it is not known how they are divided, each entry but the last is as long as it can be.
  */
-function textJson({ txt, entries, joined = false }: Data): string {
+function textJson({ txt, entries, joined = false }: Json): string {
   const isAlone = entries === undefined;
   const given = readAt(isAlone ? 'txt' : 'entries', () =>
     (isAlone ? [requireText(txt)] : requireTexts(entries)).map(characterStringOctets),
@@ -129,9 +125,7 @@ function requireJoined(txt: string, entries: readonly string[], joined: Buffer):
 }
 
 /** As the specification's 2.3 shows it: the type's own fields follow the common ones. */
-export function dnsRecordData(
-  record: DnsRecord,
-): Omit<DnsRecord, 'rdata'> & Readonly<Record<string, RdataValue>> {
+export function dnsRecordData(record: DnsRecord): Omit<DnsRecord, 'rdata'> & Json {
   return { host: record.host, class: record.class, type: record.type, ...parseRdata(record.rdata) };
 }
 

@@ -1,7 +1,9 @@
 import { InvalidDomainError, InvalidObservationError, invalidValue } from './errors.js';
 import { quoted } from './text.js';
 
-export function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
+export type Json = Readonly<Record<string, unknown>>;
+
+export function isJsonObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
@@ -20,40 +22,32 @@ export function requireTexts(value: unknown): readonly string[] {
   return value;
 }
 
-/** @param owner As `in a record of type A`. */
-export function unknownKey(key: string, known: Iterable<string>, owner = ''): InvalidObservationError {
+/** @param owner As `in a record of type A`. @throws InvalidObservationError for a key that is not known. */
+export function requireKey(key: string, known: ReadonlySet<string>, owner = ''): void {
+  if (known.has(key)) return;
   const plain = (name: string) => name.toLowerCase().replace(/[-_]/g, '');
   const meant = [...known].find((name) => plain(name) === plain(key));
   const advice =
     meant === undefined ? `remove it, or write one of ${[...known].join(', ')}` : `write ${meant}`;
-  return invalidValue(`unknown key ${`${quoted(key)} ${owner}`.trimEnd()}: ${advice}.`);
+  throw invalidValue(`unknown key ${`${quoted(key)} ${owner}`.trimEnd()}: ${advice}.`);
 }
 
 function isInvalidValue(error: unknown): error is Error {
   return error instanceof InvalidObservationError || error instanceof InvalidDomainError;
 }
 
-/**
- * The error of an invalid value becomes an InvalidObservationError whose message begins with the place
- * (`dnsRecords[3]: …`); any other error, a defect of the program, is returned unchanged.
- */
-export function errorAt(place: string, error: unknown): unknown {
-  return isInvalidValue(error) ? invalidValue(`${place}: ${error.message}`) : error;
-}
-
-export function readAt<Result>(place: string, read: () => Result): Result {
+/** The reason of an invalid value begins with the place (`dnsRecords[3]: …`): a function where it costs to tell. */
+export function readAt<Result>(place: string | (() => string), read: () => Result): Result {
   try {
     return read();
   } catch (error) {
-    throw errorAt(place, error);
+    if (!isInvalidValue(error)) throw error;
+    throw invalidValue(`${typeof place === 'string' ? place : place()}: ${error.message}`);
   }
 }
 
 /** The result of `read`; of an invalid value, what `otherwise` makes of the reason. Other errors are thrown. */
-export function readOr<Result, Other>(
-  read: () => Result,
-  otherwise: (reason: string) => Other,
-): Result | Other {
+export function readOr<Result, Other>(read: () => Result, otherwise: (reason: string) => Other) {
   try {
     return read();
   } catch (error) {

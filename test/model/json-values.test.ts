@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { unknownKey } from '../../src/model/json-values.js';
+import { InvalidObservationError } from '../../src/model/errors.js';
+import { requireKey } from '../../src/model/json-values.js';
 import { quoted } from '../../src/model/text.js';
 
 test.each([
@@ -7,7 +8,8 @@ test.each([
   ['records', '', 'unknown key "records": remove it, or write one of dnsRecords, minimum-ttl.'],
   ['DNSRecords', 'in a line', 'unknown key "DNSRecords" in a line: write dnsRecords.'],
 ])('the reason for the unknown key %j %s says what to write', (key, owner, reason) => {
-  expect(unknownKey(key, ['dnsRecords', 'minimum-ttl'], owner).message).toBe(reason);
+  const known = new Set(['dnsRecords', 'minimum-ttl']);
+  expect(() => requireKey(key, known, owner)).toThrow(new InvalidObservationError(reason));
 });
 
 test.each([
