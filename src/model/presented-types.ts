@@ -3,13 +3,30 @@ import { invalidValue, MalformedMessageError } from './errors.js';
 import { ipv4Octets, ipv6Octets, ipv6OfOctets } from './ip-address.js';
 import { location } from './location.js';
 import type { MessageReader } from './message-reader.js';
-import * as codecs from './rdata-codec.js';
+import {
+  characterStrings,
+  dependent,
+  encodedOctets,
+  field,
+  hexadecimal,
+  integer,
+  integerOctets,
+  ipv4,
+  ipv6,
+  lengthBefore,
+  list,
+  name,
+  type RdataCodec,
+  remaining,
+  remainingString,
+  requireRdata,
+  uint8,
+  uint16,
+  uint32,
+  untilEnd,
+} from './rdata-codec.js';
 import { serviceParameters } from './service-parameters.js';
 import { invalidText } from './text.js';
-
-const { dependent, field, integer, integerOctets, ipv4, ipv6, name, remaining, uint8, uint16, uint32 } =
-  codecs;
-const { lengthBefore, requireRdata } = codecs;
 
 const BASE64 = remaining('base64');
 
@@ -27,11 +44,7 @@ const algorithm = integer(1, ALGORITHMS);
 const DIGESTS = numbered([1, 'SHA1 SHA256 GOST SHA384'], [1, 'SHA-1 SHA-256'], [4, 'SHA-384']);
 
 /** A digest's type and its octets. @param lengths By type; other types have any length from `least` on. */
-function digest(
-  lengths: Readonly<Record<number, number>>,
-  least: number,
-  mnemonics?: Mnemonics,
-): codecs.RdataCodec {
+function digest(lengths: Readonly<Record<number, number>>, least: number, mnemonics?: Mnemonics): RdataCodec {
   return dependent([integer(1, mnemonics)], 1, ([type = 0]) => [
     remaining('hex', lengths[type] ?? least, lengths[type]),
   ]);
@@ -67,8 +80,8 @@ function timeText(seconds: number): string {
 
 /** RFC 5155, section 3.3: `-` or hexadecimal. */
 const salt = field(
-  (given) => lengthBefore(codecs.encodedOctets(given === '-' ? '' : given, 'hex')),
-  (rdata) => codecs.hexadecimal(rdata.characterString()) || '-',
+  (given) => lengthBefore(encodedOctets(given === '-' ? '' : given, 'hex')),
+  (rdata) => hexadecimal(rdata.characterString()) || '-',
 );
 
 /** RFC 5155, section 3.3: base32 with the extended hexadecimal alphabet, without padding. */
@@ -91,7 +104,7 @@ const hashedOwner = field(
  * The types that there are, at least so many, as NSEC has them (RFC 4034, section 4.1.2): windows of 256 types,
  * each with a bitmap, in which the highest bit of the first octet is the first type.
  */
-function typeBitmap(least: 0 | 1): codecs.RdataCodec {
+function typeBitmap(least: 0 | 1): RdataCodec {
   return {
     write: (text) => {
       // Sparse: by the number of the window.
@@ -117,7 +130,7 @@ function typeBitmap(least: 0 | 1): codecs.RdataCodec {
           .filter((bit) => ((bits[bit >> 3] ?? 0) & (0x80 >> (bit & 7))) !== 0)
           .map((bit) => typeName(256 * window + bit));
       };
-      return codecs.untilEnd(rdata, readWindow, least).flat().join(' ');
+      return untilEnd(rdata, readWindow, least).flat().join(' ');
     },
   };
 }
@@ -127,7 +140,7 @@ function withoutZeros(octets: Buffer): Buffer {
 }
 
 /** Octets in hexadecimal with a separator, as EUI48 has them. */
-function separated(separator: string, groups: number, digits: number, least: number): codecs.RdataCodec {
+function separated(separator: string, groups: number, digits: number, least: number): RdataCodec {
   const group = `[0-9a-f]{${least},${digits}}`;
   const pattern = new RegExp(`^${group}(?:${separator}${group}){${groups - 1}}$`, 'i');
   const zeros = new RegExp(`^0{0,${digits - least}}`);
@@ -153,7 +166,7 @@ const noGateway = field(
 );
 
 /** Where a tunnel or a relay is: none (`.`), at an IPv4 or IPv6 address, or at a name. */
-function gateway(type: number): codecs.RdataCodec {
+function gateway(type: number): RdataCodec {
   const codec = [noGateway, ipv4, ipv6, name][type];
   if (codec === undefined) throw new MalformedMessageError(`an unknown type of gateway, ${type}`);
   return codec;
@@ -163,7 +176,7 @@ function gateway(type: number): codecs.RdataCodec {
 const FLAG = 0x80;
 
 /** The bit of discovery, and the type of a relay, in one octet. */
-const relayType: codecs.RdataCodec = {
+const relayType: RdataCodec = {
   write: (text) => {
     const [discovery = 0, type = 0] = Buffer.concat([uint8.write(text), uint8.write(text)]);
     if (discovery > 1 || type >= FLAG)
@@ -208,7 +221,7 @@ function prefixText(rdata: MessageReader): string {
 const CERTIFICATES = numbered([1, 'PKIX SPKI PGP IPKIX ISPKI IPGP ACPKIX IACPKIX'], [253, 'URI OID']);
 
 /** The types whose rdata are shown as a master file has them, and these from front to end. */
-const PRESENTED_TYPES: readonly (readonly [types: string, layout: readonly codecs.RdataCodec[]])[] = [
+export const PRESENTED_TYPES: readonly (readonly [types: string, layout: readonly RdataCodec[]])[] = [
   ['MD MF MB MG MR NSAP-PTR DNAME', [name]],
   ['MINFO RP TALINK', [name, name]],
   ['AFSDB RT KX LP', [uint16, name]],
@@ -218,7 +231,7 @@ const PRESENTED_TYPES: readonly (readonly [types: string, layout: readonly codec
   ['KEY', [oldKey]],
   ['LOC', [location]],
   ['CERT', [integer(2, CERTIFICATES, true), uint16, integer(1, ALGORITHMS, true), BASE64]],
-  ['APL', [codecs.list(field(prefixOctets, prefixText), 0)]],
+  ['APL', [list(field(prefixOctets, prefixText), 0)]],
   // RFC 4034, section 5; lengths of RFC 4034 (5.1.4), RFC 4509 and RFC 6605. BIND knows none for GOST.
   ['DS CDS TA DLV', [uint16, algorithm, digest({ 1: 20, 2: 32, 4: 48 }, 1, DIGESTS)]],
   // RFC 4255, section 3.1, and RFC 6594.
@@ -231,7 +244,7 @@ const PRESENTED_TYPES: readonly (readonly [types: string, layout: readonly codec
   ['NSEC3', [uint8, uint8, uint16, salt, hashedOwner, typeBitmap(0)]],
   ['NSEC3PARAM', [uint8, uint8, uint16, salt]],
   ['TLSA SMIMEA', [uint8, uint8, uint8, remaining('hex')]],
-  ['NINFO SPF AVC RESINFO WALLET', [codecs.characterStrings]],
+  ['NINFO SPF AVC RESINFO WALLET', [characterStrings]],
   ['CSYNC', [uint32, uint16, typeBitmap(0)]],
   // RFC 8976, section 2; the digest of a private algorithm has 12 octets at least (2.2.4).
   ['ZONEMD', [uint32, uint8, digest({ 1: 48, 2: 64 }, 12)]],
@@ -241,11 +254,7 @@ const PRESENTED_TYPES: readonly (readonly [types: string, layout: readonly codec
   ['L32', [uint16, ipv4]],
   ['EUI48', [separated('-', 6, 2, 2)]],
   ['EUI64', [separated('-', 8, 2, 2)]],
-  ['URI', [uint16, uint16, codecs.remainingString]],
+  ['URI', [uint16, uint16, remainingString]],
   // RFC 8777, section 4.
   ['AMTRELAY', [dependent([uint8, relayType], 2, ([, type = 0]) => [gateway(type & ~FLAG)])]],
 ];
-
-export const LAYOUTS: ReadonlyMap<string, readonly codecs.RdataCodec[]> = new Map(
-  PRESENTED_TYPES.flatMap(([types, layout]) => types.split(' ').map((type) => [type, layout] as const)),
-);

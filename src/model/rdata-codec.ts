@@ -112,15 +112,19 @@ export function absoluteName(name: string): string {
   return name === '.' ? name : `${name}.`;
 }
 
-function address(kind: 'ipv4' | 'ipv6', codec: RdataCodec, canonical: (text: string) => string): FieldCodec {
-  return { ...codec, kind, canonical: (value) => canonical(requireText(value)), present: String };
-}
+export const ipv4: FieldCodec = {
+  ...field(ipv4Octets, (rdata) => rdata.octets(4).join('.')),
+  kind: 'ipv4',
+  canonical: (value) => canonicalIpv4(requireText(value)),
+  present: String,
+};
 
-const ipv4Address = field(ipv4Octets, (rdata) => rdata.octets(4).join('.'));
-export const ipv4 = address('ipv4', ipv4Address, canonicalIpv4);
-
-const ipv6Address = field(ipv6Octets, (rdata) => ipv6OfOctets(rdata.octets(16)));
-export const ipv6 = address('ipv6', ipv6Address, canonicalIpv6);
+export const ipv6: FieldCodec = {
+  ...field(ipv6Octets, (rdata) => ipv6OfOctets(rdata.octets(16))),
+  kind: 'ipv6',
+  canonical: (value) => canonicalIpv6(requireText(value)),
+  present: String,
+};
 
 /** A text, in whose values `\DDD` is as in TXT. */
 function string(write: (octets: Buffer) => Buffer, read: (rdata: MessageReader) => Buffer) {

@@ -1,18 +1,17 @@
 import { attempt } from './attempt.js';
 import { InvalidObservationError, invalidValue } from './errors.js';
-import { type Json, readOr } from './json-values.js';
+import { readOr } from './json-values.js';
 import { MasterText } from './master-text.js';
 import { MessageReader } from './message-reader.js';
-import { LAYOUTS } from './presented-types.js';
 import * as codecs from './rdata-codec.js';
-import { parseRdata, RDATA_FIELDS, RETIRED_TYPES } from './rdata-types.js';
+import { LAYOUTS, parseRdata, RDATA_FIELDS, RETIRED_TYPES } from './rdata-types.js';
 import { quoted, requireStorable } from './text.js';
 
 /**
  * The own fields, as parseDnsRecord takes them. @throws MalformedMessageError for rdata that breaks the format
  * of a type with fields of its own: `data` of others can show anything.
  */
-export function readRdata(type: string, rdata: MessageReader): Json {
+export function readRdata(type: string, rdata: MessageReader): Readonly<Record<string, unknown>> {
   const fields = RDATA_FIELDS.get(type);
   if (fields === undefined) {
     const all = rdata.fork();
@@ -60,7 +59,11 @@ const MAX_TEXT = 8 * codecs.MAX_RDATA;
  * @param absolute As MasterText has it.
  * @throws InvalidObservationError for a text that is not rdata of the type.
  */
-export function parseRdataText(type: string, text: string, absolute?: (name: string) => string): Json {
+export function parseRdataText(
+  type: string,
+  text: string,
+  absolute?: (name: string) => string,
+): Readonly<Record<string, unknown>> {
   if (type === 'DS' && CANONICAL_DELEGATION.test(text)) return { data: text };
   try {
     if (text.length > MAX_TEXT)
@@ -113,7 +116,7 @@ export function presentRdata({ type, rdata }: { readonly type: string; readonly 
 }
 
 /** As presentRdata(); fields that no message can hold are written as they are. */
-export function rdataText(type: string, values: Json): string {
+export function rdataText(type: string, values: Readonly<Record<string, unknown>>): string {
   const { data, tag } = values;
   if (typeof data === 'string') return data;
   const texts = (RDATA_FIELDS.get(type) ?? []).flatMap(({ name, codec }) =>

@@ -1,6 +1,5 @@
+import { PRESENTED_TYPES } from './presented-types.js';
 import * as codecs from './rdata-codec.js';
-
-const { characterString, name, uint16, uint32 } = codecs;
 
 /**
  * The types that have fields of their own (specification, 2.3, and PHP's dns_get_record for the types that it
@@ -11,35 +10,41 @@ const { characterString, name, uint16, uint32 } = codecs;
 const TYPES_WITH_FIELDS = {
   A: ['ARecord', { ip: codecs.ipv4 }],
   AAAA: ['AaaaRecord', { ipv6: codecs.ipv6 }],
-  NS: ['NsRecord', { target: name }],
-  CNAME: ['CnameRecord', { target: name }],
-  PTR: ['PtrRecord', { target: name }],
+  NS: ['NsRecord', { target: codecs.name }],
+  CNAME: ['CnameRecord', { target: codecs.name }],
+  PTR: ['PtrRecord', { target: codecs.name }],
   SOA: [
     'SoaRecord',
-    { ...fields('mname rname', name), ...fields('serial refresh retry expire minimum-ttl', uint32) },
+    {
+      mname: codecs.name,
+      rname: codecs.name,
+      serial: codecs.uint32,
+      refresh: codecs.uint32,
+      retry: codecs.uint32,
+      expire: codecs.uint32,
+      'minimum-ttl': codecs.uint32,
+    },
   ],
   // `txt` is the entries joined: it has no place of its own in the rdata.
   TXT: ['TxtRecord', { txt: null, entries: codecs.characterStrings }],
-  MX: ['MxRecord', { pri: uint16, target: name }],
-  SRV: ['SrvRecord', { pri: uint16, weight: uint16, port: uint16, target: name }],
+  MX: ['MxRecord', { pri: codecs.uint16, target: codecs.name }],
+  SRV: ['SrvRecord', { pri: codecs.uint16, weight: codecs.uint16, port: codecs.uint16, target: codecs.name }],
   CAA: ['CaaRecord', { flags: codecs.uint8, tag: codecs.tag, value: codecs.remainingString }],
   NAPTR: [
     'NaptrRecord',
     {
-      ...fields('order pref', uint16),
-      ...fields('flags services regex', characterString),
-      replacement: name,
+      order: codecs.uint16,
+      pref: codecs.uint16,
+      flags: codecs.characterString,
+      services: codecs.characterString,
+      regex: codecs.characterString,
+      replacement: codecs.name,
     },
   ],
-  HINFO: ['HinfoRecord', fields('cpu os', characterString)],
+  HINFO: ['HinfoRecord', { cpu: codecs.characterString, os: codecs.characterString }],
 } as const satisfies Readonly<
   Record<string, readonly [string, Readonly<Record<string, codecs.FieldCodec | null>>]>
 >;
-
-/** Fields of one kind, in the order of their names. */
-function fields(names: string, codec: codecs.FieldCodec): Readonly<Record<string, codecs.FieldCodec>> {
-  return Object.fromEntries(names.split(' ').map((field) => [field, codec]));
-}
 
 /**
  * Types that nobody serves any more. What is observed of them is shown as RFC 3597 says, section 5. Texts in
@@ -97,3 +102,7 @@ const GRAPHQL_TYPES: ReadonlyMap<string, GraphqlType> = new Map(
 export function graphqlTypeOf(type: string): GraphqlType {
   return GRAPHQL_TYPES.get(type) ?? 'OtherRecord';
 }
+
+export const LAYOUTS: ReadonlyMap<string, readonly codecs.RdataCodec[]> = new Map(
+  PRESENTED_TYPES.flatMap(([types, layout]) => types.split(' ').map((type) => [type, layout] as const)),
+);

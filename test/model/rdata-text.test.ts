@@ -4,9 +4,8 @@ import { isCanonicalRecord, parseDnsRecord } from '../../src/model/dns-record.js
 import { InvalidObservationError } from '../../src/model/errors.js';
 import { MasterText } from '../../src/model/master-text.js';
 import { MessageReader } from '../../src/model/message-reader.js';
-import { LAYOUTS } from '../../src/model/presented-types.js';
 import { parseRdataText, presentRdata, rdataOctets, readRdata } from '../../src/model/rdata-text.js';
-import { RDATA_FIELDS, RETIRED_TYPES } from '../../src/model/rdata-types.js';
+import { LAYOUTS, RDATA_FIELDS, RETIRED_TYPES } from '../../src/model/rdata-types.js';
 import { repeats } from '../support/long-form.js';
 import { octetsNearExamples, RDATA_EXAMPLES, RETIRED_EXAMPLES } from '../support/rdata-examples.js';
 import { resultOf } from '../support/rejections.js';
