@@ -134,12 +134,14 @@ function parseRecords(value: unknown, types: ReadonlySet<string> | undefined): D
 function parseHeaders(given: unknown): ReadonlyMap<string, string> {
   if (!isJsonObject(given)) throw invalidValue('httpHeaders: it is not an object.');
   const headers = new Map<string, string[]>();
-  for (const [name, value] of Object.entries(given)) {
-    const place = () => `httpHeaders[${quoted(name)}]`;
-    readAt(place, () => {
+  let at = '';
+  const place = () => `httpHeaders[${quoted(at)}]`;
+  readAt(place, () => {
+    for (const [name, value] of Object.entries(given)) {
+      at = name;
       const texts = typeof value === 'string' ? [value] : requireTexts(value);
       for (const text of texts) addHeaderField(headers, name, text);
-    });
-  }
+    }
+  });
   return joinHeaderFields(headers);
 }

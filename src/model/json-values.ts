@@ -24,12 +24,15 @@ export function requireTexts(value: unknown): readonly string[] {
 
 /** @param owner As `in a record of type A`. @throws InvalidObservationError for a key that is not known. */
 export function requireKey(key: string, known: ReadonlySet<string>, owner = ''): void {
-  if (known.has(key)) return;
+  if (!known.has(key)) throw unknownKey(key, known, owner);
+}
+
+function unknownKey(key: string, known: ReadonlySet<string>, owner: string): InvalidObservationError {
   const plain = (name: string) => name.toLowerCase().replace(/[-_]/g, '');
   const meant = [...known].find((name) => plain(name) === plain(key));
   const advice =
     meant === undefined ? `remove it, or write one of ${[...known].join(', ')}` : `write ${meant}`;
-  throw invalidValue(`unknown key ${`${quoted(key)} ${owner}`.trimEnd()}: ${advice}.`);
+  return invalidValue(`unknown key ${`${quoted(key)} ${owner}`.trimEnd()}: ${advice}.`);
 }
 
 function isInvalidValue(error: unknown): error is Error {
