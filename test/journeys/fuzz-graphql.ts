@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { anyCharacter } from '../support/any-character.js';
 
 /** Texts that programs have stumbled over: each stands for a kind of mistake. */
 const NAUGHTY_STRINGS = [
@@ -30,7 +31,7 @@ const NAUGHTY_STRINGS = [
 
 export const naughty = fc.constantFrom(...NAUGHTY_STRINGS);
 const maxLength = 40;
-export const text = fc.oneof(naughty, fc.string({ unit: 'binary', maxLength }), fc.string({ maxLength }));
+export const text = fc.oneof(naughty, fc.string({ unit: anyCharacter, maxLength }), fc.string({ maxLength }));
 
 /** A text as a document writes it: mostly well, and now and then as it is. */
 const literal = fc.oneof(
